@@ -1,0 +1,34 @@
+//! Stopping work from outside: a flag that long loops look at.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Why a computation stopped before its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Interrupt {
+    /// Ctrl-C, or a caller that raised the flag.
+    Cancelled,
+    /// A memory limit was reached.
+    Memory,
+    /// A time limit was reached.
+    Time,
+}
+
+/// A shared flag; raising it asks running work to stop soon.
+#[derive(Clone, Default, Debug)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn clear(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,35 @@
+//! What every layer shares: interned names, places in source text, diagnostics as data,
+//! literals as text, limits.
+
+mod diagnostic;
+mod limits;
+pub mod literal;
+mod name;
+mod source;
+
+pub use diagnostic::{Code, Diagnostic, Severity, nearest};
+pub use limits::{Cancel, Interrupt};
+pub use name::Name;
+pub use source::{FileId, SourceMap, Span};
+
+/// Defines an index type: a `u32` that only indexes one kind of table.
+#[macro_export]
+macro_rules! index_type {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        pub struct $name(pub u32);
+        impl $name {
+            /// The index as a `usize`, for table look-up.
+            #[inline(always)]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+            /// The index type from a table position.
+            #[inline(always)]
+            pub fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).expect("tables stay below 2^32 entries"))
+            }
+        }
+    };
+}
