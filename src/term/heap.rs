@@ -1,0 +1,617 @@
+//! The scratch heap: 32-bit words, bump allocation, a copying collector.
+//!
+//! A [`Term`] is one word. Its two low bits say what it is: a reference to a node on the heap,
+//! a small natural number, or a constant operator. Only normal forms (modulo axioms) live here.
+//!
+//! A node is a header word and its fields. The header holds the operator (16 bits), the layout
+//! (6 bits), the index of the least sort in its kind (9 bits) and a bit for terms that are not
+//! reduced yet (arguments that an evaluation strategy left alone).
+//!
+//! Nothing here collects by itself: allocation always succeeds by growing, and the owner calls
+//! [`Heap::collect`] at points where it knows all roots. So code between two such points may
+//! hold terms in local variables without care.
+
+use super::symbols::Symbols;
+use crate::sorts::SortIx;
+
+/// A term: an immediate (small natural, constant) or a reference to a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Term(pub u32);
+
+/// What an immediate or a node looks like in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Layout {
+    /// Codes up to this one: that many argument words follow the header.
+    Fixed = 47,
+    /// `[hdr, n, args...]`: free operators of large arity, and short flattened lists.
+    Flat = 48,
+    /// `[hdr, buffer, offset, length]`: a longer flattened list.
+    View = 49,
+    /// `[hdr, capacity, lo, hi, sorts, sorts, slots...]`: storage shared by views.
+    Buffer = 50,
+    /// `[hdr, n, (element, multiplicity)...]`: a multiset, elements ascending.
+    Bag = 51,
+    /// `[hdr, root]`: a large multiset.
+    Tree = 52,
+    /// `[hdr, left, right, element, multiplicity, distinct, max multiplicity, total]`
+    TreeNode = 53,
+    /// `[hdr, n, words...]`: raw data (big numbers, strings, floats, quoted identifiers, variables).
+    Raw = 54,
+    /// `[hdr, value]`: a term that was not reduced, after its reduction.
+    Indirect = 55,
+}
+
+pub(crate) const SYM_BITS: u32 = 16;
+const LAYOUT_SHIFT: u32 = SYM_BITS;
+const SORT_SHIFT: u32 = LAYOUT_SHIFT + 6;
+/// Kinds with more sorts than this cannot be represented.
+pub const SORTS_MAX: u32 = 1 << 9;
+/// Operators beyond this number cannot have arguments.
+pub const SYMS_MAX: u32 = (1 << SYM_BITS) - 2;
+/// The pseudo operator of variables.
+pub const VAR_SYM: u32 = (1 << SYM_BITS) - 1;
+const UNREDUCED: u32 = 1 << 31;
+const FORWARD: u32 = u32::MAX;
+
+/// Fields of a buffer before its slots.
+pub(super) const BUFFER_HEAD: usize = 6;
+/// Naturals below this are immediate.
+pub const SMALL_MAX: u32 = 1 << 30;
+
+impl Term {
+    /// No term: an unbound variable, an empty tree.
+    pub const NONE: Term = Term(u32::MAX);
+
+    #[inline(always)]
+    pub const fn constant(sym: u32) -> Term {
+        Term(sym << 2 | 2)
+    }
+    /// A small natural; `n < SMALL_MAX`.
+    #[inline(always)]
+    pub const fn small(n: u32) -> Term {
+        Term(n << 2 | 1)
+    }
+    #[inline(always)]
+    pub const fn is_node(self) -> bool {
+        self.0 & 3 == 0
+    }
+    #[inline(always)]
+    pub const fn is_small(self) -> bool {
+        self.0 & 3 == 1
+    }
+    #[inline(always)]
+    pub const fn is_constant(self) -> bool {
+        self.0 & 3 == 2
+    }
+    #[inline(always)]
+    pub const fn is_none(self) -> bool {
+        self.0 == u32::MAX
+    }
+    /// The natural of a small immediate, or the operator of a constant.
+    #[inline(always)]
+    pub const fn payload(self) -> u32 {
+        self.0 >> 2
+    }
+    #[inline(always)]
+    pub(crate) const fn at(self) -> usize {
+        (self.0 >> 2) as usize
+    }
+    #[inline(always)]
+    pub(crate) fn node(at: usize) -> Term {
+        debug_assert!(at < 1 << 30);
+        Term((at as u32) << 2)
+    }
+}
+
+/// A node's header word.
+#[inline(always)]
+pub const fn header(sym: u32, layout: u32, sort: SortIx) -> u32 {
+    sym | layout << LAYOUT_SHIFT | sort << SORT_SHIFT
+}
+
+#[inline(always)]
+pub const fn header_sym(header: u32) -> u32 {
+    header & ((1 << SYM_BITS) - 1)
+}
+
+#[inline(always)]
+pub const fn header_layout(header: u32) -> u32 {
+    header >> LAYOUT_SHIFT & 63
+}
+
+#[inline(always)]
+pub const fn header_sort(header: u32) -> SortIx {
+    header >> SORT_SHIFT & (SORTS_MAX - 1)
+}
+
+/// One thread's terms.
+#[derive(Debug, Default)]
+pub struct Heap {
+    pub(super) words: Vec<Term>,
+    /// Ground terms that compiled code refers to; always roots.
+    pub consts: Vec<Term>,
+    /// Collect when the heap has grown past this many words.
+    pub limit: usize,
+    /// A space that the next collection may copy to; its contents mean nothing.
+    spare: Vec<Term>,
+    /// The last division of a long number by a word: dividend, divisor, remainder. Who computes
+    /// `N quo 10` nearly always asks for `N rem 10` next.
+    pub(crate) last_division: Option<(Term, u64, u64)>,
+    pub(super) sort_memo: rustc_hash::FxHashMap<(u32, u64), Option<SortIx>>,
+}
+
+const LIMIT_MIN: usize = 1 << 20;
+/// Words beyond the limit that are usually enough until the next chance to collect.
+const ROOM: usize = 1 << 12;
+/// Spaces up to this many words are kept for the next collection: new pages are not free.
+const SPARE_MAX: usize = 1 << 22;
+
+impl Heap {
+    pub fn new() -> Heap {
+        // Word 0 is never a node, so that `Term(0)` is never valid.
+        Heap { words: vec![Term(0)], limit: LIMIT_MIN, ..Heap::default() }
+    }
+
+    /// Words in use.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.words.len() <= 1
+    }
+
+    /// Is it time to collect?
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.words.len() > self.limit
+    }
+
+    /// Has the heap outgrown what 30-bit references can address?
+    pub fn is_exhausted(&self) -> bool {
+        self.words.len() > (1 << 30) - (1 << 26)
+    }
+
+    #[inline(always)]
+    pub(crate) fn word(&self, at: usize) -> Term {
+        debug_assert!(at < self.words.len());
+        // SAFETY: node references are made only by this module from allocated places, and the
+        // collector rewrites all of them; fields are within the node's size.
+        unsafe { *self.words.get_unchecked(at) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_word(&mut self, at: usize, word: Term) {
+        debug_assert!(at < self.words.len());
+        // SAFETY: as for reading.
+        unsafe { *self.words.get_unchecked_mut(at) = word }
+    }
+
+    #[inline(always)]
+    pub fn header(&self, t: Term) -> u32 {
+        debug_assert!(t.is_node());
+        self.word(t.at()).0
+    }
+
+    #[inline(always)]
+    pub fn layout(&self, t: Term) -> u32 {
+        header_layout(self.header(t))
+    }
+
+    /// Argument `i` of a node with fixed layout.
+    #[inline(always)]
+    pub fn arg(&self, t: Term, i: usize) -> Term {
+        self.word(t.at() + 1 + i)
+    }
+
+    /// The top operator. Naturals belong to the successor operator, 0 to the zero constant.
+    #[inline(always)]
+    pub fn sym(&self, sy: &Symbols, t: Term) -> u32 {
+        match t.0 & 3 {
+            0 => header_sym(self.word(t.at()).0),
+            1 if t.payload() == 0 => sy.numbers.zero,
+            1 => sy.numbers.succ,
+            _ => t.payload(),
+        }
+    }
+
+    /// The index of the least sort in the term's kind.
+    #[inline(always)]
+    pub fn sort(&self, sy: &Symbols, t: Term) -> SortIx {
+        match t.0 & 3 {
+            0 => header_sort(self.word(t.at()).0),
+            1 => sy.numbers.sort_of(t.payload()),
+            _ => sy.info[t.payload() as usize].constant_sort,
+        }
+    }
+
+    #[inline(always)]
+    pub fn is_unreduced(&self, t: Term) -> bool {
+        t.is_node() && self.word(t.at()).0 & UNREDUCED != 0
+    }
+
+    pub(crate) fn mark_unreduced(&mut self, t: Term) {
+        if t.is_node() {
+            self.words[t.at()].0 |= UNREDUCED;
+        }
+    }
+
+    /// A constant that is not reduced: a node without arguments.
+    pub(crate) fn alloc_unreduced_constant(&mut self, sym: u32, sort: SortIx) -> Term {
+        let at = self.push_words([Term(header(sym, Layout::Flat as u32, sort) | UNREDUCED), Term(0)]);
+        Term::node(at)
+    }
+
+    /// Replaces a term that was not reduced by its value, for all who share it. The node keeps
+    /// the value's operator and sort, so that only who looks at its fields must follow it.
+    pub(crate) fn resolve(&mut self, sy: &Symbols, t: Term, value: Term) {
+        if t.is_node() && t != value {
+            let head = header(self.sym(sy, value), Layout::Indirect as u32, self.sort(sy, value));
+            self.words[t.at()] = Term(head);
+            self.words[t.at() + 1] = value;
+        }
+    }
+
+    /// The value behind indirections.
+    #[inline(always)]
+    pub(crate) fn deref(&self, mut t: Term) -> Term {
+        while t.is_node() && self.layout(t) == Layout::Indirect as u32 {
+            t = self.word(t.at() + 1);
+        }
+        t
+    }
+
+    pub(crate) fn set_sort(&mut self, t: Term, sort: SortIx) {
+        let word = &mut self.words[t.at()].0;
+        *word = *word & !((SORTS_MAX - 1) << SORT_SHIFT) | sort << SORT_SHIFT;
+    }
+
+    /// The flattened arguments of a node with layout Fixed, Flat or View.
+    #[inline]
+    pub fn args(&self, t: Term) -> &[Term] {
+        let at = t.at();
+        match self.layout(t) {
+            n if n <= Layout::Fixed as u32 => &self.words[at + 1..at + 1 + n as usize],
+            n if n == Layout::Flat as u32 => {
+                let len = self.word(at + 1).0 as usize;
+                &self.words[at + 2..at + 2 + len]
+            }
+            n if n == Layout::View as u32 => {
+                let (buffer, offset, len) =
+                    (self.word(at + 1), self.word(at + 2).0 as usize, self.word(at + 3).0 as usize);
+                let start = buffer.at() + BUFFER_HEAD + offset;
+                &self.words[start..start + len]
+            }
+            n if n == Layout::Indirect as u32 => match self.deref(t) {
+                value if value.is_node() => self.args(value),
+                _ => &[],
+            },
+            layout => unreachable!("layout {layout} has no argument slice"),
+        }
+    }
+
+    /// A node over given arguments, without any normalization.
+    #[inline]
+    pub fn alloc(&mut self, sym: u32, sort: SortIx, args: &[Term]) -> Term {
+        let at = self.words.len();
+        if args.len() <= Layout::Fixed as usize {
+            self.words.push(Term(header(sym, args.len() as u32, sort)));
+        } else {
+            self.words.push(Term(header(sym, Layout::Flat as u32, sort)));
+            self.words.push(Term(args.len() as u32));
+        }
+        self.words.extend_from_slice(args);
+        Term::node(at)
+    }
+
+    /// A node with a header made before.
+    #[inline(always)]
+    pub fn alloc_header(&mut self, header: u32, args: &[Term]) -> Term {
+        let at = self.words.len();
+        self.words.push(Term(header));
+        self.words.extend_from_slice(args);
+        Term::node(at)
+    }
+
+    #[inline(always)]
+    pub fn alloc1(&mut self, header: u32, x: Term) -> Term {
+        self.alloc_words([Term(header), x])
+    }
+
+    #[inline(always)]
+    pub fn alloc2(&mut self, header: u32, x: Term, y: Term) -> Term {
+        self.alloc_words([Term(header), x, y])
+    }
+
+    #[inline(always)]
+    pub fn alloc3(&mut self, header: u32, x: Term, y: Term, z: Term) -> Term {
+        self.alloc_words([Term(header), x, y, z])
+    }
+
+    /// A node of fixed size: one test, plain stores.
+    #[inline(always)]
+    fn alloc_words<const N: usize>(&mut self, node: [Term; N]) -> Term {
+        let at = self.words.len();
+        if self.words.capacity() - at < N {
+            self.grow();
+        }
+        // SAFETY: there is room for N words behind the length, checked or made just before.
+        unsafe {
+            self.words.as_mut_ptr().add(at).cast::<[Term; N]>().write(node);
+            self.words.set_len(at + N);
+        }
+        Term::node(at)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.words.reserve(64);
+    }
+
+    /// A node whose argument `hole` will be written later; `others` are the rest.
+    #[inline(always)]
+    pub(crate) fn alloc_hole(&mut self, header: u32, others: &[Term], hole: usize) -> Term {
+        let at = self.words.len();
+        self.words.push(Term(header));
+        self.words.extend_from_slice(&others[..hole]);
+        self.words.push(Term::small(0));
+        self.words.extend_from_slice(&others[hole..]);
+        Term::node(at)
+    }
+
+    /// Is `sym` the top operator of a node?
+    #[inline(always)]
+    pub fn is_top(&self, sy: &Symbols, t: Term, sym: u32) -> bool {
+        if t.is_node() { header_sym(self.word(t.at()).0) == sym } else { self.sym(sy, t) == sym }
+    }
+
+    /// A node with raw data.
+    pub fn alloc_raw(&mut self, sym: u32, sort: SortIx, data: impl IntoIterator<Item = u32>) -> Term {
+        let at = self.words.len();
+        self.words.push(Term(header(sym, Layout::Raw as u32, sort)));
+        self.words.push(Term(0));
+        self.words.extend(data.into_iter().map(Term));
+        self.words[at + 1] = Term((self.words.len() - at - 2) as u32);
+        Term::node(at)
+    }
+
+    /// The raw words of a node with layout Raw.
+    pub fn raw(&self, t: Term) -> &[Term] {
+        let at = self.deref(t).at();
+        let len = self.word(at + 1).0 as usize;
+        &self.words[at + 2..at + 2 + len]
+    }
+
+    /// The raw words of a node with layout Raw, as numbers.
+    #[inline]
+    pub fn digits(&self, t: Term) -> &[u32] {
+        plain(self.raw(t))
+    }
+
+    /// Where [`Heap::digits`] are among the words that `fill` gets in [`Heap::nat_filled`].
+    pub(crate) fn digits_place(&self, t: Term) -> std::ops::Range<usize> {
+        t.at() + 2..t.at() + 2 + self.word(t.at() + 1).0 as usize
+    }
+
+    /// A node with `room` raw words, all 0 until `fill` writes them. `fill` also gets all words
+    /// that were there before, so that it can read other nodes while it writes this one.
+    #[inline]
+    pub(super) fn alloc_filled(
+        &mut self,
+        sym: u32,
+        sort: SortIx,
+        room: usize,
+        fill: impl FnOnce(&[u32], &mut [u32]),
+    ) -> Term {
+        let at = self.words.len();
+        self.words.resize(at + 2 + room, Term(0));
+        let (old, new) = self.words.split_at_mut(at);
+        new[0] = Term(header(sym, Layout::Raw as u32, sort));
+        new[1] = Term(room as u32);
+        fill(plain(old), plain_mut(&mut new[2..]));
+        Term::node(at)
+    }
+
+    /// Shortens the node that was allocated last to `len` raw words.
+    pub(super) fn shorten_last(&mut self, t: Term, len: usize) {
+        debug_assert!(t.at() + 2 + self.raw(t).len() == self.words.len());
+        self.words.truncate(t.at() + 2 + len);
+        self.words[t.at() + 1] = Term(len as u32);
+    }
+
+    /// Drops the node that was allocated last.
+    pub(super) fn drop_last(&mut self, t: Term) {
+        self.words.truncate(t.at());
+    }
+
+    /// A string of bytes as raw data: its length, then four bytes to a word.
+    pub fn alloc_bytes(&mut self, sym: u32, sort: SortIx, bytes: &[u8]) -> Term {
+        self.alloc_filled(sym, sort, 1 + bytes.len().div_ceil(4), |_, new| {
+            new[0] = bytes.len() as u32;
+            bytes_mut(&mut new[1..])[..bytes.len()].copy_from_slice(bytes);
+        })
+    }
+
+    /// Parts of other strings, one after the other, as one.
+    pub(super) fn alloc_parts(
+        &mut self,
+        sym: u32,
+        sort: SortIx,
+        parts: &[(Term, std::ops::Range<usize>)],
+    ) -> Term {
+        let len = parts.iter().map(|(_, range)| range.len()).sum::<usize>();
+        self.alloc_filled(sym, sort, 1 + len.div_ceil(4), |old, new| {
+            new[0] = len as u32;
+            let mut rest = bytes_mut(&mut new[1..]);
+            for (part, range) in parts {
+                let text = &bytes(&old[part.at() + 3..])[range.clone()];
+                let (target, left) = rest.split_at_mut(text.len());
+                target.copy_from_slice(text);
+                rest = left;
+            }
+        })
+    }
+
+    /// The bytes of a node made by [`Heap::alloc_bytes`].
+    #[inline]
+    pub fn bytes(&self, t: Term) -> &[u8] {
+        let raw = self.digits(t);
+        &bytes(&raw[1..])[..raw[0] as usize]
+    }
+
+    pub(super) fn push_words(&mut self, words: impl IntoIterator<Item = Term>) -> usize {
+        let at = self.words.len();
+        self.words.extend(words);
+        at
+    }
+
+    /// Copies everything reachable to a fresh heap and drops the rest. `roots` must call its
+    /// argument on every place that holds a term; those places are updated.
+    pub fn collect(&mut self, roots: impl FnOnce(&mut dyn FnMut(&mut Term))) {
+        let old = std::mem::take(&mut self.words);
+        // No node is copied twice, so this is room enough; pages that are not used cost nothing.
+        let mut new = std::mem::take(&mut self.spare);
+        new.clear();
+        new.reserve(old.len().max(LIMIT_MIN) + ROOM);
+        let mut space = Space { new, old, scanned: 1 };
+        space.new.push(Term(0));
+        for constant in &mut self.consts {
+            space.forward(constant);
+        }
+        space.scan();
+        roots(&mut |t| space.forward(t));
+        space.scan();
+        self.words = space.new;
+        self.last_division = None;
+        self.limit = (self.words.len() * 3).max(LIMIT_MIN);
+        if space.old.capacity() <= SPARE_MAX {
+            self.spare = space.old;
+        } else {
+            drop(space.old);
+            self.words.reserve((self.limit + ROOM).saturating_sub(self.words.len()));
+        }
+    }
+}
+
+struct Space {
+    old: Vec<Term>,
+    new: Vec<Term>,
+    /// Nodes of `new` before this place have had their fields forwarded.
+    scanned: usize,
+}
+
+impl Space {
+    #[inline]
+    fn forward(&mut self, t: &mut Term) {
+        if !t.is_node() {
+            return;
+        }
+        let at = t.at();
+        let head = self.old[at];
+        if head.0 == FORWARD {
+            *t = self.old[at + 1];
+            return;
+        }
+        let to = self.new.len();
+        let new = Term::node(to);
+        let size = node_size(&self.old, at);
+        if size <= 4 && self.new.capacity() - to >= 4 && at + 4 <= self.old.len() {
+            // SAFETY: four words can be read there and written here, more than the node needs;
+            // `Term` is plain data, and only the node's own words count afterwards.
+            unsafe {
+                let from = self.old.as_ptr().add(at).cast::<[Term; 4]>();
+                self.new.as_mut_ptr().add(to).cast::<[Term; 4]>().write(from.read());
+                self.new.set_len(to + size);
+            }
+        } else {
+            self.new.extend_from_slice(&self.old[at..at + size]);
+        }
+        self.old[at].0 = FORWARD;
+        self.old[at + 1] = new;
+        *t = new;
+    }
+
+    /// Forwards the fields of all nodes copied so far, and of those that this copies. Buffers
+    /// are copied whole, so that views of one buffer keep sharing it.
+    fn scan(&mut self) {
+        let mut at = self.scanned;
+        while at < self.new.len() {
+            let head = self.new[at].0;
+            let layout = header_layout(head);
+            let size = node_size(&self.new, at);
+            let fields = match layout {
+                n if n <= Layout::Fixed as u32 => at + 1..at + 1 + n as usize,
+                n if n == Layout::Flat as u32 => at + 2..at + size,
+                n if n == Layout::View as u32 => at + 1..at + 2,
+                n if n == Layout::Buffer as u32 => {
+                    let (lo, hi) = (self.new[at + 2].0 as usize, self.new[at + 3].0 as usize);
+                    at + BUFFER_HEAD + lo..at + BUFFER_HEAD + hi
+                }
+                n if n == Layout::Tree as u32 || n == Layout::Indirect as u32 => at + 1..at + 2,
+                n if n == Layout::TreeNode as u32 => at + 1..at + 4,
+                n if n == Layout::Bag as u32 => {
+                    for field in (at + 2..at + size).step_by(2) {
+                        self.forward_field(field);
+                    }
+                    0..0
+                }
+                _ => 0..0,
+            };
+            for field in fields {
+                self.forward_field(field);
+            }
+            at += size;
+        }
+        self.scanned = at;
+    }
+
+    #[inline(always)]
+    fn forward_field(&mut self, field: usize) {
+        let mut t = self.new[field];
+        if t.is_node() {
+            self.forward(&mut t);
+            self.new[field] = t;
+        }
+    }
+}
+
+#[inline(always)]
+fn plain(words: &[Term]) -> &[u32] {
+    // SAFETY: a term is a transparent `u32`.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
+}
+
+#[inline(always)]
+fn plain_mut(words: &mut [Term]) -> &mut [u32] {
+    // SAFETY: a term is a transparent `u32`, and any `u32` is a term.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
+}
+
+#[inline(always)]
+fn bytes(words: &[u32]) -> &[u8] {
+    // SAFETY: words are made of bytes, which need no alignment.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len() * 4) }
+}
+
+#[inline(always)]
+fn bytes_mut(words: &mut [u32]) -> &mut [u8] {
+    // SAFETY: as above, and any bytes make a word.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len() * 4) }
+}
+
+fn node_size(words: &[Term], at: usize) -> usize {
+    match header_layout(words[at].0) {
+        n if n <= Layout::Fixed as u32 => 1 + n as usize,
+        n if n == Layout::Flat as u32 || n == Layout::Raw as u32 => 2 + words[at + 1].0 as usize,
+        n if n == Layout::View as u32 => 4,
+        n if n == Layout::Buffer as u32 => BUFFER_HEAD + words[at + 1].0 as usize,
+        n if n == Layout::Bag as u32 => 2 + 2 * words[at + 1].0 as usize,
+        n if n == Layout::Tree as u32 || n == Layout::Indirect as u32 => 2,
+        n if n == Layout::TreeNode as u32 => 8,
+        layout => unreachable!("no layout {layout}"),
+    }
+}
