@@ -1,0 +1,116 @@
+//! How an operator is written: its name cut into tokens and holes, its precedence and the
+//! bound on each argument, with Maude's defaults where nothing was declared.
+
+use crate::base::Name;
+use crate::sorts::{Gather, Operator};
+
+/// Terms in holes that take anything.
+pub(super) const ANY: u8 = 127;
+/// Arguments in prefix form: below the comma operators of the standard library (121).
+pub(super) const PREFIX: u8 = 95;
+const UNARY: u8 = 15;
+const INFIX: u8 = 41;
+
+/// A piece of a mixfix name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Piece {
+    Hole,
+    Token(Name),
+}
+
+/// The syntax of one operator.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    /// Tokens and holes; no holes for an operator that only has prefix syntax.
+    pub pieces: Vec<Piece>,
+    /// Are there as many holes as arguments (and at least one)?
+    pub mixfix: bool,
+    pub prec: u8,
+    /// The largest precedence that each argument may have in mixfix form.
+    pub bounds: Vec<u8>,
+}
+
+impl Form {
+    pub fn new(op: &Operator) -> Form {
+        let mut pieces = split(op.name.as_str());
+        let holes = pieces.iter().filter(|&&p| p == Piece::Hole).count();
+        let mixfix = holes > 0 && holes == op.arity();
+        if holes > 0 && !mixfix {
+            pieces = vec![Piece::Token(op.name)];
+        }
+        if !mixfix {
+            return Form { pieces, mixfix, prec: 0, bounds: vec![PREFIX; op.arity()] };
+        }
+        let left = pieces.first() == Some(&Piece::Hole);
+        let right = pieces.last() == Some(&Piece::Hole);
+        let default = match (left || right, holes) {
+            (false, _) => 0,
+            (true, 1) => UNARY,
+            (true, _) => INFIX,
+        };
+        let prec = op.prec.map_or(default, |p| p.min(ANY as u32) as u8);
+        let bound = |gather: Gather| match gather {
+            Gather::Loose => prec,
+            Gather::Strict => prec.saturating_sub(1),
+            Gather::Any => ANY,
+        };
+        let bounds = match &op.gather {
+            Some(gather) if gather.len() == holes => gather.iter().map(|&g| bound(g)).collect(),
+            _ => {
+                let mut bounds = vec![ANY; holes];
+                let mut hole = 0;
+                for (i, piece) in pieces.iter().enumerate() {
+                    if *piece == Piece::Hole {
+                        // A hole at an end, or beside another hole, is open to its neighbours.
+                        let open = i == 0
+                            || i + 1 == pieces.len()
+                            || pieces[i - 1] == Piece::Hole
+                            || pieces[i + 1] == Piece::Hole;
+                        if open {
+                            bounds[hole] = prec;
+                        }
+                        hole += 1;
+                    }
+                }
+                if op.axioms.assoc && left && right && holes == 2 {
+                    bounds[0] = prec.saturating_sub(1);
+                }
+                bounds
+            }
+        };
+        Form { pieces, mixfix, prec, bounds }
+    }
+}
+
+/// Is this one of the characters that are tokens of their own?
+pub(super) fn is_special(c: char) -> bool {
+    matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | ',')
+}
+
+/// Cuts a canonical name at holes, special characters and backquotes.
+fn split(name: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut word = String::new();
+    let flush = |word: &mut String, pieces: &mut Vec<Piece>| {
+        if !word.is_empty() {
+            pieces.push(Piece::Token(Name::new(word)));
+            word.clear();
+        }
+    };
+    for c in name.chars() {
+        match c {
+            '`' => flush(&mut word, &mut pieces),
+            '_' => {
+                flush(&mut word, &mut pieces);
+                pieces.push(Piece::Hole);
+            }
+            c if is_special(c) => {
+                flush(&mut word, &mut pieces);
+                pieces.push(Piece::Token(Name::new(c.encode_utf8(&mut [0; 4]))));
+            }
+            c => word.push(c),
+        }
+    }
+    flush(&mut word, &mut pieces);
+    pieces
+}

@@ -1,0 +1,82 @@
+//! Checks on parsed statements: are variables bound before they are used?
+//!
+//! As in Maude, a statement that fails is kept but never executed.
+
+use super::{Equation, Fragment, Membership, Rule};
+use crate::base::{Diagnostic, Span};
+use crate::sorts::{Tree, Var};
+
+/// Reports unbound variables and makes the statement non-executable.
+pub(super) fn equation(eq: &mut Equation, diagnostics: &mut Vec<Diagnostic>) {
+    if !eq.attrs.nonexec
+        && !check("equation", &eq.lhs, &eq.condition, Some(&eq.rhs), eq.attrs.span, diagnostics)
+    {
+        (eq.attrs.nonexec, eq.attrs.unbound) = (true, true);
+    }
+}
+
+/// Reports unbound variables and makes the statement non-executable.
+pub(super) fn membership(mb: &mut Membership, diagnostics: &mut Vec<Diagnostic>) {
+    if !mb.attrs.nonexec
+        && !check("membership axiom", &mb.term, &mb.condition, None, mb.attrs.span, diagnostics)
+    {
+        (mb.attrs.nonexec, mb.attrs.unbound) = (true, true);
+    }
+}
+
+/// Reports unbound variables and makes the statement non-executable.
+pub(super) fn rule(rule: &mut Rule, diagnostics: &mut Vec<Diagnostic>) {
+    let Rule { lhs, rhs, condition, attrs } = rule;
+    if !attrs.nonexec && !check("rule", lhs, condition, Some(rhs), attrs.span, diagnostics) {
+        (attrs.nonexec, attrs.unbound) = (true, true);
+    }
+}
+
+fn check(
+    what: &str,
+    lhs: &Tree,
+    condition: &[Fragment],
+    rhs: Option<&Tree>,
+    span: Span,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> bool {
+    let mut bound: Vec<Var> = lhs.vars();
+    let mut unbound: Vec<(Var, Span)> = Vec::new();
+    let mut need = |tree: &Tree, bound: &[Var]| {
+        for at in 0..tree.len() {
+            if let crate::sorts::Node::Var(var) = tree.node(at)
+                && !bound.contains(var)
+                && !unbound.iter().any(|(v, _)| v == var)
+            {
+                unbound.push((*var, tree.span(at)));
+            }
+        }
+    };
+    for fragment in condition {
+        match fragment {
+            Fragment::Equal(a, b) => {
+                need(a, &bound);
+                need(b, &bound);
+            }
+            Fragment::Sort(t, _) => need(t, &bound),
+            Fragment::Match(pattern, t) | Fragment::Rewrite(t, pattern) => {
+                need(t, &bound);
+                bound.extend(pattern.vars());
+            }
+        }
+    }
+    if let Some(rhs) = rhs {
+        need(rhs, &bound);
+    }
+    for (var, place) in &unbound {
+        let message = format!("variable {} is used before it is bound in {what}", var.name);
+        let place = if *place == Span::default() { span } else { *place };
+        diagnostics.push(
+            Diagnostic::warning("unbound-variable", message, place)
+                .label("not bound by the left-hand side or an earlier condition")
+                .note(None, format!("the {what} is never applied"))
+                .hint("mark it [nonexec], or bind the variable by a := or => condition"),
+        );
+    }
+    unbound.is_empty()
+}

@@ -1,0 +1,22 @@
+//! Surface tree to elaborated module: imports, parameters, views, renaming; parsed statements.
+
+mod assemble;
+mod check;
+mod database;
+mod declare;
+mod express;
+mod flatten;
+mod hooks;
+mod rename;
+mod sort_name;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod translate;
+mod unit;
+mod view;
+
+pub use database::{Broken, Modules};
+pub(crate) use sort_name::sort_name;
+pub use statement::{Equation, Fragment, Membership, Module, PrintItem, Rule, StatementAttrs};
+pub use unit::PolyTemplate;
