@@ -1,0 +1,451 @@
+//! Natural numbers and integers: the operators with hooks `ACU_NumberOpSymbol`,
+//! `CUI_NumberOpSymbol`, `NumberOpSymbol` and `MinusSymbol`.
+//!
+//! Operators that only know naturals (no hook to the minus operator) do not evaluate on negative
+//! numbers. Division truncates, right shifts and bit operations work on two's complement.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+use num_integer::Integer as _;
+use num_traits::Signed;
+
+use super::arithmetic::{self, Number};
+use super::integer::Integer;
+use super::{Cx, Truth};
+use crate::term::{Term, limbs};
+
+/// Larger exponents and left shifts are not evaluated.
+const EXPONENT_MAX: u64 = 1_000_000;
+
+/// Results with more bits than this would not fit on the heap (Maude dies of them), so the term
+/// stays as it is.
+pub(super) const RESULT_BITS_MAX: u64 = 1 << 32;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NumberOp {
+    // Associative and commutative.
+    Add,
+    Mul,
+    Gcd,
+    Lcm,
+    Min,
+    Max,
+    Xor,
+    And,
+    Or,
+    // Of one argument.
+    Neg,
+    Not,
+    Abs,
+    // Of two.
+    Sub,
+    Quo,
+    Rem,
+    Pow,
+    Shl,
+    Shr,
+    // Of three.
+    ModExp,
+    // Tests of two.
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Divides,
+}
+
+use NumberOp::*;
+
+impl NumberOp {
+    /// The operation of an `ACU_NumberOpSymbol`.
+    pub fn fold(data: &str) -> Option<NumberOp> {
+        Some(match data {
+            "+" => Add,
+            "*" => Mul,
+            "gcd" => Gcd,
+            "lcm" => Lcm,
+            "min" => Min,
+            "max" => Max,
+            "xor" => Xor,
+            "&" => And,
+            "|" => Or,
+            _ => return None,
+        })
+    }
+
+    /// The operation of a `NumberOpSymbol`.
+    pub fn free(data: &str, arity: usize) -> Option<NumberOp> {
+        Some(match (arity, data) {
+            (1, "-") => Neg,
+            (1, "~") => Not,
+            (1, "abs") => Abs,
+            (2, "-") => Sub,
+            (2, "quo") => Quo,
+            (2, "rem") => Rem,
+            (2, "^") => Pow,
+            (2, "<<") => Shl,
+            (2, ">>") => Shr,
+            (2, "<") => Lt,
+            (2, "<=") => Le,
+            (2, ">") => Gt,
+            (2, ">=") => Ge,
+            (2, "divides") => Divides,
+            (3, "modExp") => ModExp,
+            (2, _) => return NumberOp::fold(data),
+            _ => return None,
+        })
+    }
+
+    pub fn is_relation(self) -> bool {
+        matches!(self, Lt | Le | Gt | Ge | Divides)
+    }
+}
+
+/// An operation on two small naturals that compiled code does itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fast {
+    Add,
+    Mul,
+    SymmetricDifference,
+    /// Only where the module has negative numbers, see [`Fast::number`].
+    Sub,
+    Quo,
+    Rem,
+    Gcd,
+    Lcm,
+    Min,
+    Max,
+    Xor,
+    And,
+    Or,
+    Shr,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Divides,
+}
+
+impl Fast {
+    pub(super) fn of(op: NumberOp) -> Option<Fast> {
+        Some(match op {
+            Add => Fast::Add,
+            Mul => Fast::Mul,
+            Gcd => Fast::Gcd,
+            Lcm => Fast::Lcm,
+            Min => Fast::Min,
+            Max => Fast::Max,
+            Xor => Fast::Xor,
+            And => Fast::And,
+            Or => Fast::Or,
+            Sub => Fast::Sub,
+            Quo => Fast::Quo,
+            Rem => Fast::Rem,
+            Shr => Fast::Shr,
+            Lt => Fast::Lt,
+            Le => Fast::Le,
+            Gt => Fast::Gt,
+            Ge => Fast::Ge,
+            Divides => Fast::Divides,
+            Neg | Not | Abs | Pow | Shl | ModExp => return None,
+        })
+    }
+
+    /// The natural that comes out, if one does: not for tests, zero divisors and negative
+    /// differences. It may be too large for an immediate term.
+    #[inline(always)]
+    pub fn number(self, a: u32, b: u32) -> Option<u64> {
+        let (x, y) = (u64::from(a), u64::from(b));
+        Some(match self {
+            Fast::Add => x + y,
+            Fast::Mul => x * y,
+            Fast::SymmetricDifference => x.abs_diff(y),
+            Fast::Sub => return x.checked_sub(y),
+            Fast::Quo => return x.checked_div(y),
+            Fast::Rem => return x.checked_rem(y),
+            Fast::Gcd => x.gcd(&y),
+            Fast::Lcm => x.lcm(&y),
+            Fast::Min => x.min(y),
+            Fast::Max => x.max(y),
+            Fast::Xor => x ^ y,
+            Fast::And => x & y,
+            Fast::Or => x | y,
+            Fast::Shr => x.checked_shr(b).unwrap_or(0),
+            Fast::Lt | Fast::Le | Fast::Gt | Fast::Ge | Fast::Divides => return None,
+        })
+    }
+
+    /// The answer of a test; `None` for other operations and for `0 divides b`.
+    #[inline(always)]
+    pub fn test(self, a: u32, b: u32) -> Option<bool> {
+        match self {
+            Fast::Lt => Some(a < b),
+            Fast::Le => Some(a <= b),
+            Fast::Gt => Some(a > b),
+            Fast::Ge => Some(a >= b),
+            Fast::Divides => b.checked_rem(a).map(|rest| rest == 0),
+            _ => None,
+        }
+    }
+}
+
+/// The operation on two numbers, where it is a common one.
+#[inline]
+pub(super) fn pair(cx: &mut Cx, op: NumberOp, signed: bool, a: Term, b: Term) -> Option<Term> {
+    let a = Number::read(cx.heap, cx.sy, a, signed)?;
+    let b = Number::read(cx.heap, cx.sy, b, signed)?;
+    if op == Sub && !signed {
+        return None;
+    }
+    arithmetic::binary(cx, op, a, b)
+}
+
+/// An associative-commutative operator over arguments that may be multisets themselves.
+pub(super) fn fold_args(cx: &mut Cx, sym: u32, op: NumberOp, signed: bool, args: &[Term]) -> Option<Term> {
+    if let [a, b] = *args
+        && a.is_small()
+        && b.is_small()
+    {
+        let result = Fast::of(op)?.number(a.payload(), b.payload())?;
+        return Some(cx.heap.nat_u64(cx.sy, result));
+    }
+    if let [a, b] = *args
+        && let Some(result) = pair(cx, op, signed, a, b)
+    {
+        return Some(result);
+    }
+    let mut pairs = Vec::with_capacity(args.len());
+    for &arg in args {
+        cx.heap.pairs(cx.sy, sym, arg, &mut pairs);
+    }
+    // The order does not matter for the numbers, and `fold` sorts the rest.
+    fold(cx, sym, op, signed, &pairs)
+}
+
+/// Makes one number of the numbers among the arguments, if there are at least two (counted with
+/// multiplicity), and keeps the other arguments.
+pub(super) fn fold(cx: &mut Cx, sym: u32, op: NumberOp, signed: bool, pairs: &[(Term, u32)]) -> Option<Term> {
+    let two = match *pairs {
+        [(a, 1), (b, 1)] => Some((a, b)),
+        [(a, 2)] => Some((a, a)),
+        _ => None,
+    };
+    if let Some((a, b)) = two
+        && let Some(result) = pair(cx, op, signed, a, b)
+    {
+        return Some(result);
+    }
+    let is_number = |t: Term| Integer::is_integer(cx.heap, cx.sy, t, signed);
+    let count: u64 = pairs.iter().filter(|p| is_number(p.0)).map(|p| u64::from(p.1)).sum();
+    if count < 2 {
+        return None;
+    }
+    let mut total: Option<Integer> = None;
+    let mut rest = Vec::new();
+    for &(term, multiplicity) in pairs {
+        let Some(n) = Integer::read(cx.heap, cx.sy, term, signed) else {
+            rest.push((term, multiplicity));
+            continue;
+        };
+        let repeated = repeat(op, &n, multiplicity)?;
+        total = Some(match total {
+            None => repeated,
+            Some(total) => binary(op, &total, &repeated)?,
+        });
+    }
+    let number = total?.write(cx.heap, cx.sy)?;
+    if rest.is_empty() {
+        return Some(number);
+    }
+    let identity = cx.sy.info[sym as usize].identity.map(|identity| cx.heap.consts[identity.constant]);
+    if !identity.is_some_and(|e| cx.heap.equal(cx.sy, e, number)) {
+        rest.push((number, 1));
+    }
+    cx.heap.normalize_pairs(cx.sy, &mut rest);
+    Some(cx.heap.bag(cx.sy, sym, &rest))
+}
+
+/// `n op n op ... op n`, `times` times.
+fn repeat(op: NumberOp, n: &Integer, times: u32) -> Option<Integer> {
+    match op {
+        _ if times == 1 => Some(n.clone()),
+        Add => binary(Mul, n, &Integer::Small(times.into())),
+        Mul => (n.bits().saturating_mul(times.into()) <= RESULT_BITS_MAX).then(|| n.power(times)),
+        Xor if times.is_multiple_of(2) => Some(Integer::Small(0)),
+        Gcd | Lcm => binary(op, n, n),
+        _ => Some(n.clone()),
+    }
+}
+
+/// `sd`: of two naturals.
+pub(super) fn difference(cx: &mut Cx, args: &[Term]) -> Option<Term> {
+    let [a, b] = *args else { return None };
+    if a.is_small() && b.is_small() {
+        return Some(Term::small(a.payload().abs_diff(b.payload())));
+    }
+    let a = cx.heap.magnitude(cx.sy, a)?;
+    let b = cx.heap.magnitude(cx.sy, b)?;
+    Some(arithmetic::difference(cx, a, b))
+}
+
+/// A number from numbers.
+pub(super) fn compute(cx: &mut Cx, op: NumberOp, signed: bool, args: &[Term]) -> Option<Term> {
+    if let [a, b] = *args
+        && a.is_small()
+        && b.is_small()
+        && let Some(fast) = Fast::of(op)
+        && (op != Sub || signed)
+        && let Some(result) = fast.number(a.payload(), b.payload())
+    {
+        return Some(cx.heap.nat_u64(cx.sy, result));
+    }
+    if let [a, b] = *args
+        && let Some(result) = pair(cx, op, signed, a, b)
+    {
+        return Some(result);
+    }
+    if let ([a], Neg | Abs) = (args, op) {
+        // `- 5` is a normal form; negative numbers and 0 are not.
+        let n = Number::read(cx.heap, cx.sy, *a, signed)?;
+        return match n.negative {
+            true => Some(cx.heap.arg(*a, 0)),
+            false => (op == Abs || *a == Term::small(0)).then_some(*a),
+        };
+    }
+    let read = |t: Term| Integer::read(cx.heap, cx.sy, t, signed);
+    let result = match *args {
+        [a] => unary(op, &read(a)?, signed)?,
+        [a, b] => {
+            let (a, b) = (read(a)?, read(b)?);
+            if op == Sub && !signed {
+                return None;
+            }
+            binary(op, &a, &b)?
+        }
+        [a, b, c] if op == ModExp => mod_exp(&read(a)?, &read(b)?, &read(c)?)?,
+        _ => return None,
+    };
+    result.write(cx.heap, cx.sy)
+}
+
+/// A truth value from two numbers.
+pub(super) fn relate(cx: &mut Cx, op: NumberOp, signed: bool, truth: Truth, args: &[Term]) -> Option<Term> {
+    let [a, b] = *args else { return None };
+    if a.is_small() && b.is_small() {
+        return Fast::of(op)?.test(a.payload(), b.payload()).map(|holds| truth.of(holds));
+    }
+    if op == Divides {
+        let rest = pair(cx, Rem, signed, b, a)?;
+        return Some(truth.of(rest == Term::small(0)));
+    }
+    let a = Number::read(cx.heap, cx.sy, a, signed)?;
+    let b = Number::read(cx.heap, cx.sy, b, signed)?;
+    let order = || arithmetic::compare(cx.heap, a, b);
+    Some(truth.of(match op {
+        Lt => order() == Ordering::Less,
+        Le => order() != Ordering::Greater,
+        Gt => order() == Ordering::Greater,
+        Ge => order() != Ordering::Less,
+        _ => return None,
+    }))
+}
+
+fn unary(op: NumberOp, a: &Integer, signed: bool) -> Option<Integer> {
+    match op {
+        Not => signed.then(|| binary(Sub, &a.negate(), &Integer::Small(1)))?,
+        _ => None,
+    }
+}
+
+fn binary(op: NumberOp, a: &Integer, b: &Integer) -> Option<Integer> {
+    Some(match op {
+        Add => a.combine(b, |a, b| a + b, |a, b| a + b),
+        Sub => a.combine(b, |a, b| a - b, |a, b| a - b),
+        Mul => {
+            if a.bits() + b.bits() > RESULT_BITS_MAX {
+                return None;
+            }
+            a.combine(b, |a, b| a * b, |a, b| a * b)
+        }
+        Gcd => a.combine(b, |a, b| a.gcd(&b), gcd),
+        Lcm if a.is_zero() || b.is_zero() => Integer::Small(0),
+        Lcm => a.combine(b, |a, b| a.lcm(&b), |a, b| (a / gcd(a, b) * b).abs()),
+        Min => if a.compare(b) == Ordering::Greater { b } else { a }.clone(),
+        Max => if a.compare(b) == Ordering::Less { b } else { a }.clone(),
+        Xor => a.combine(b, |a, b| a ^ b, |a, b| a ^ b),
+        And => a.combine(b, |a, b| a & b, |a, b| a & b),
+        Or => a.combine(b, |a, b| a | b, |a, b| a | b),
+        Quo if !b.is_zero() => a.combine(b, |a, b| a / b, |a, b| a / b),
+        Rem if !b.is_zero() => a.combine(b, |a, b| a % b, |a, b| a % b),
+        Pow if !b.is_negative() => power(a, b)?,
+        Shl if !b.is_negative() => shift_left(a, b)?,
+        Shr if !b.is_negative() => shift_right(a, b),
+        _ => return None,
+    })
+}
+
+fn gcd(a: &BigInt, b: &BigInt) -> BigInt {
+    limbs::gcd(a.magnitude(), b.magnitude()).into()
+}
+
+fn power(base: &Integer, exponent: &Integer) -> Option<Integer> {
+    match exponent.to_u64() {
+        Some(e @ 0..=EXPONENT_MAX) => (base.bits() * e <= RESULT_BITS_MAX).then(|| base.power(e as u32)),
+        // Only where the exponent's size makes no difference.
+        _ => match base {
+            Integer::Small(0 | 1) => Some(base.clone()),
+            Integer::Small(-1) => Some(Integer::Small(if exponent.is_odd() { -1 } else { 1 })),
+            _ => None,
+        },
+    }
+}
+
+fn shift_left(a: &Integer, by: &Integer) -> Option<Integer> {
+    match by.to_u64() {
+        Some(by @ 0..=EXPONENT_MAX) => Some(match a {
+            Integer::Small(a) if by < 64 => Integer::from(i128::from(*a) << by),
+            _ => Integer::from(a.to_big() << by),
+        }),
+        _ => a.is_zero().then(|| a.clone()),
+    }
+}
+
+fn shift_right(a: &Integer, by: &Integer) -> Integer {
+    match by.to_u64() {
+        Some(by) if by <= a.bits() => match a {
+            Integer::Small(a) => Integer::Small(if by < 64 { a >> by } else { a >> 63 }),
+            Integer::Big(a) => Integer::from(a >> by),
+        },
+        _ => Integer::Small(if a.is_negative() { -1 } else { 0 }),
+    }
+}
+
+/// `base ^ exponent` modulo `modulus`, all natural. Maude dies of modulus 0; here the term stays.
+fn mod_exp(base: &Integer, exponent: &Integer, modulus: &Integer) -> Option<Integer> {
+    if base.is_negative() || exponent.is_negative() || modulus.is_negative() || modulus.is_zero() {
+        return None;
+    }
+    if *modulus == Integer::Small(1) {
+        return Some(Integer::Small(0));
+    }
+    if let (Integer::Small(m), Some(mut e)) = (modulus, exponent.to_u64()) {
+        let reduced = binary(Rem, base, modulus)?.to_u64().expect("below the modulus");
+        let (m, mut square, mut result) = (*m as u64, reduced, 1);
+        let times = |a: u64, b: u64| match m >> 32 {
+            0 => a * b % m,
+            _ => (u128::from(a) * u128::from(b) % u128::from(m)) as u64,
+        };
+        while e > 0 {
+            if e & 1 != 0 {
+                result = times(result, square);
+            }
+            square = times(square, square);
+            e >>= 1;
+        }
+        return Some(Integer::Small(result as i64));
+    }
+    let (base, exponent, modulus) = (base.to_big(), exponent.to_big(), modulus.to_big());
+    let power = limbs::power_modulo(base.magnitude(), exponent.magnitude(), modulus.magnitude());
+    Some(Integer::from(BigInt::from(power)))
+}
