@@ -1,0 +1,261 @@
+//! The machine's instructions on lists and multisets: counting from both ends, loops over
+//! elements, and what is left of a multiset.
+
+use std::cmp::Ordering;
+
+use super::machine::Machine;
+use crate::term::{Layout, Symbols, Term, header_sym};
+use crate::theory::code;
+
+impl Machine {
+    /// `ListSplit`: see [`code::Op::ListSplit`].
+    #[inline]
+    pub(super) fn list_split(&mut self, sy: &Symbols, w: u64, spec: u64, base: usize) -> bool {
+        let (sym, left) = (spec as u32 & 0xFFFF_FFFF, code::n(w));
+        let right = (spec >> 32 & 0xFF) as usize;
+        let mode = spec >> 40 & 0xFF;
+        let first = base + (spec >> 48) as usize;
+        let subject = self.stack[base + code::a(w)];
+        let is_list = subject.is_node() && self.heap.sym(sy, subject) == sym;
+        let is_identity = !is_list
+            && sy.info[sym as usize]
+                .identity
+                .is_some_and(|identity| self.heap.equal(sy, self.heap.consts[identity.constant], subject));
+        let len = match () {
+            _ if is_list => self.heap.args(subject).len(),
+            _ => usize::from(!is_identity),
+        };
+        let fits = match mode {
+            0 => len == left + right,
+            1 => len > left + right,
+            _ => len >= left + right,
+        };
+        if !fits {
+            return false;
+        }
+        let elements: &[Term] =
+            if is_list { self.heap.args(subject) } else { std::slice::from_ref(&subject) };
+        for i in 0..left {
+            self.stack[first + i] = elements[i];
+        }
+        for i in 0..right {
+            self.stack[first + left + i] = elements[len - right + i];
+        }
+        if mode != 0 {
+            let middle = if left + right == 0 {
+                subject
+            } else if len == 0 {
+                self.heap.consts[sy.info[sym as usize].identity.expect("an empty list").constant]
+            } else {
+                self.heap
+                    .slice(sy, sym, subject, left, len - left - right)
+                    .expect("an empty middle has an identity")
+            };
+            self.stack[first + left + right] = middle;
+        }
+        true
+    }
+
+    /// How many copies of the element with number `index` earlier loops have taken.
+    #[inline(always)]
+    fn taken(&self, index: u32, count: usize, counters: u64, copies: u64, base: usize) -> u32 {
+        let mut taken = 0;
+        for i in 0..count {
+            let counter = (counters >> (16 * i) & 0xFFFF) as usize;
+            if self.stack[base + counter].payload() == index + 1 {
+                taken += (copies >> (8 * i) & 0xFF) as u32;
+            }
+        }
+        taken
+    }
+
+    /// Is the subject a multiset of this operator (and not a single element of one)?
+    #[inline(always)]
+    fn is_bag(&self, subject: Term, sym: u32) -> bool {
+        subject.is_node() && header_sym(self.heap.header(subject)) == sym
+    }
+
+    /// `BagCheck`.
+    #[inline]
+    pub(super) fn bag_check(&self, subject: Term, spec: u64) -> bool {
+        let sy = &self.theory.symbols;
+        let sym = spec as u32;
+        let least = (spec >> 32 & 0xFF_FFFF) as usize;
+        let exact = spec >> 56 != 0;
+        if !self.is_bag(subject, sym) {
+            // A single element, or the identity.
+            let is_empty = sy.info[sym as usize]
+                .identity
+                .is_some_and(|identity| self.heap.equal(sy, self.heap.consts[identity.constant], subject));
+            return !is_empty && least <= 1;
+        }
+        if !exact && self.heap.bag_distinct(subject) >= least {
+            return true;
+        }
+        let total = self.heap.bag_total(subject) as usize;
+        if exact { total == least } else { total >= least }
+    }
+
+    /// `BagNext`.
+    #[inline]
+    pub(super) fn bag_next(&mut self, counter: usize, specs: [u64; 4], base: usize) -> bool {
+        let [spec, filter, counters, taken] = specs;
+        let subject = self.stack[base + (spec & 0xFFFF) as usize];
+        let slot = base + (spec >> 16 & 0xFFFF) as usize;
+        let copies = (spec >> 32 & 0xFF) as u32;
+        let earlier = (spec >> 40 & 0xFF) as usize;
+        let kind = spec >> 48;
+        let mut index = self.stack[base + counter].payload();
+        if !self.is_bag(subject, (taken >> 48) as u32) {
+            if index > 0 || copies > 1 || !self.passes(subject, kind, filter) {
+                return false;
+            }
+            self.stack[base + counter] = Term::small(1);
+            self.stack[slot] = subject;
+            return self.taken(0, earlier, counters, taken, base) == 0;
+        }
+        let distinct = self.heap.bag_distinct(subject) as u32;
+        let key = (kind == 3).then(|| self.stack[base + (filter >> 32) as usize]);
+        if index == 0 && kind & 1 != 0 && distinct > 4 {
+            index = self.first_with(subject, filter as u32, key);
+        }
+        while index < distinct {
+            if copies > 1 {
+                match self.heap.bag_first_multiple(subject, index as usize, copies) {
+                    Some(found) => index = found as u32,
+                    None => return false,
+                }
+            }
+            let (element, multiplicity) = self.heap.bag_nth(subject, index as usize);
+            if kind & 1 != 0 && !self.is_keyed(element, filter as u32, key) {
+                // Elements with the same operator and first argument stand together.
+                if self.is_past(element, filter as u32, key) {
+                    return false;
+                }
+            } else if self.passes(element, kind, filter) {
+                let used = if earlier == 0 { 0 } else { self.taken(index, earlier, counters, taken, base) };
+                if multiplicity >= used + copies {
+                    self.stack[base + counter] = Term::small(index + 1);
+                    self.stack[slot] = element;
+                    return true;
+                }
+            }
+            index += 1;
+        }
+        false
+    }
+
+    /// The number of the first element with this operator (and first argument) or beyond.
+    fn first_with(&self, subject: Term, sym: u32, key: Option<Term>) -> u32 {
+        self.heap.bag_first(subject, |element| self.order_of(element, sym, key) == Ordering::Less) as u32
+    }
+
+    /// How an element compares with those that have this operator (and first argument).
+    fn order_of(&self, element: Term, sym: u32, key: Option<Term>) -> Ordering {
+        let sy = &self.theory.symbols;
+        let top = self.heap.sym(sy, element);
+        sy.rank(top).cmp(&sy.rank(sym)).then_with(|| match key {
+            Some(key) => self.heap.compare(sy, self.heap.args(element)[0], key),
+            None => Ordering::Equal,
+        })
+    }
+
+    #[inline(always)]
+    fn is_keyed(&self, element: Term, sym: u32, key: Option<Term>) -> bool {
+        let sy = &self.theory.symbols;
+        self.heap.sym(sy, element) == sym
+            && key.is_none_or(|key| self.heap.equal(sy, self.heap.args(element)[0], key))
+    }
+
+    fn is_past(&self, element: Term, sym: u32, key: Option<Term>) -> bool {
+        self.order_of(element, sym, key) == Ordering::Greater
+    }
+
+    #[inline(always)]
+    fn passes(&self, element: Term, kind: u64, filter: u64) -> bool {
+        let sy = &self.theory.symbols;
+        match kind {
+            1 | 3 => self.heap.sym(sy, element) == filter as u32,
+            2 => filter >> self.heap.sort(sy, element) & 1 != 0,
+            _ => true,
+        }
+    }
+
+    /// `BagFind`.
+    pub(super) fn bag_find(&mut self, counter: usize, specs: [u64; 3], base: usize) -> bool {
+        let [spec, counters, taken] = specs;
+        let sy = &self.theory.symbols;
+        let subject = self.stack[base + (spec & 0xFFFF) as usize];
+        let value = self.stack[base + (spec >> 16 & 0xFFFF) as usize];
+        let copies = (spec >> 32 & 0xFF) as u32;
+        let earlier = (spec >> 40 & 0xFF) as usize;
+        let found = if self.is_bag(subject, (taken >> 48) as u32) {
+            self.heap.bag_find(sy, subject, value)
+        } else {
+            self.heap.equal(sy, subject, value).then_some((0, 1))
+        };
+        let Some((index, multiplicity)) = found else { return false };
+        let used = self.taken(index as u32, earlier, counters, taken, base);
+        self.stack[base + counter] = Term::small(index as u32 + 1);
+        multiplicity >= used + copies
+    }
+
+    /// `BagRest`.
+    pub(super) fn bag_rest(
+        &mut self,
+        sy: &Symbols,
+        n: usize,
+        may_be_none: bool,
+        specs: [u64; 3],
+        base: usize,
+    ) -> Term {
+        let [spec, counters, copies] = specs;
+        let subject = self.stack[base + (spec & 0xFFFF) as usize];
+        let sym = (spec >> 32) as u32;
+        let chosen = |i: usize| {
+            let counter = if i < 4 { counters >> (16 * i) & 0xFFFF } else { copies >> 48 } as usize;
+            let index = self.stack[base + counter].payload() as usize - 1;
+            (index, (copies >> (8 * i) & 0xFF) as u32)
+        };
+        if !self.is_bag(subject, sym) {
+            return match n {
+                0 => subject,
+                _ if may_be_none => Term::NONE,
+                _ => self.heap.bag(sy, sym, &[]),
+            };
+        }
+        if n == 0 {
+            return subject;
+        }
+        if n == 1 && self.heap.bag_distinct(subject) > 2 {
+            let (index, count) = chosen(0);
+            return self.heap.bag_remove(sy, subject, index, count);
+        }
+        let mut taken: Vec<(usize, u32)> = (0..n).map(chosen).collect();
+        let total: u32 = taken.iter().map(|t| t.1).sum();
+        if may_be_none && self.heap.bag_total(subject) == u64::from(total) {
+            return Term::NONE;
+        }
+        if self.heap.layout(subject) == Layout::Tree as u32 && self.heap.bag_distinct(subject) > 64 + n {
+            // From the back, so that numbers stay valid.
+            taken.sort_by_key(|t| std::cmp::Reverse(t.0));
+            taken.dedup_by(|next, kept| {
+                let same = next.0 == kept.0;
+                if same {
+                    kept.1 += next.1;
+                }
+                same
+            });
+            return taken
+                .into_iter()
+                .fold(subject, |t, (index, count)| self.heap.bag_remove(sy, t, index, count));
+        }
+        let mut pairs = Vec::new();
+        self.heap.bag_pairs(subject, &mut pairs);
+        for (index, count) in taken {
+            pairs[index].1 -= count;
+        }
+        pairs.retain(|p| p.1 > 0);
+        self.heap.bag(sy, sym, &pairs)
+    }
+}

@@ -1,0 +1,165 @@
+//! An elaborated module compiled for rewriting: frozen, shared by all threads.
+
+pub mod code;
+mod collections;
+mod compile;
+mod known;
+mod plan;
+mod ranges;
+mod rhs;
+mod variables;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::base::Name;
+use crate::builtin::Builtin;
+use crate::matching::Pattern;
+use crate::module::Module;
+use crate::sorts::{SortId, Tree, Var};
+use crate::term::{Symbols, VarOrder};
+
+pub use plan::{Strategy, SymbolPlan};
+pub use variables::VariableOrder;
+
+/// No code: the operator only builds.
+pub const NO_CODE: u32 = u32::MAX;
+
+/// How an operator is applied to arguments.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Code that takes the arguments (free operators) or the joined node (others); `NO_CODE` if
+    /// the operator is a plain constructor.
+    pub code: u32,
+    /// Takes one joined node instead of the arguments.
+    pub joined: bool,
+    /// Arguments evaluated before the operator's code runs, from 0, in order.
+    pub eager: Vec<u32>,
+    /// Arguments are never evaluated.
+    pub is_lazy: bool,
+    /// Are all arguments in `eager`?
+    pub is_eager: bool,
+}
+
+/// What tracing shows of a statement: which one, and where its variables are.
+#[derive(Clone, Debug)]
+pub struct TracePoint {
+    pub kind: TraceKind,
+    /// Index into the module's list of that kind.
+    pub index: usize,
+    /// Variables with their registers; [`TracePoint::UNBOUND`] if there is none yet.
+    pub vars: Vec<(Var, u16)>,
+    pub step: TraceStep,
+    /// The sort that a membership improves, if the subject no longer shows it.
+    pub old_sort: Option<u32>,
+}
+
+impl TracePoint {
+    pub const UNBOUND: u16 = u16::MAX;
+}
+
+/// What happens to a statement; fragments of its condition are numbered from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceStep {
+    Apply,
+    Trial,
+    TrialSucceeds,
+    TrialFails,
+    Solve(usize),
+    SolveAgain(usize),
+    Succeeds(usize),
+    Fails(usize),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceKind {
+    Equation,
+    Membership,
+}
+
+/// A module compiled for rewriting.
+pub struct Theory {
+    pub module: Arc<Module>,
+    pub symbols: Symbols,
+    pub code: Vec<u64>,
+    pub functions: Vec<Function>,
+    pub patterns: Vec<Pattern>,
+    pub builtins: Vec<Builtin>,
+    /// Ground terms that code refers to, after the identities.
+    pub constants: Vec<Tree>,
+    /// Sort sets of kinds with more than 64 sorts.
+    pub sets: Vec<Vec<u64>>,
+    pub traces: Vec<TracePoint>,
+    /// Fixed places of the code that the machine jumps to by itself.
+    pub stubs: Stubs,
+    pub names: NameOrder,
+    /// Operators with membership axioms that may apply (by operator): code, or `NO_CODE`.
+    pub memberships: Vec<u32>,
+    pub has_lazy: bool,
+    /// Where the code of each function starts, ascending.
+    pub enters: Vec<u32>,
+}
+
+/// Code that the machine pushes as return addresses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stubs {
+    pub halt: u32,
+    pub fill_hole: u32,
+    /// See [`Stubs::fill_last`].
+    pub fill_first: u32,
+    pub memo_return: u32,
+    pub walk: u32,
+    pub update: u32,
+}
+
+impl Stubs {
+    /// Where a callee returns to that fills argument `hole` of a node; the stubs stand in a row.
+    #[inline(always)]
+    pub fn fill_last(&self, hole: usize) -> u32 {
+        self.fill_first + 2 * hole as u32
+    }
+}
+
+/// The order of variable names (first occurrence in the texts read) and of sorts.
+#[derive(Clone, Debug, Default)]
+pub struct NameOrder {
+    pub names: FxHashMap<Name, u32>,
+    pub sort_indices: Vec<u32>,
+    /// Variables of different sorts are ordered by when their sorts were first used for one.
+    pub sort_order: FxHashMap<SortId, u32>,
+}
+
+impl VarOrder for NameOrder {
+    fn sort_order(&self, sort: SortId) -> u32 {
+        self.sort_order.get(&sort).copied().unwrap_or(1 << 31 | sort.0)
+    }
+    fn name_order(&self, name: Name) -> u32 {
+        // Names that no text has shown yet come last, but never tie.
+        self.names.get(&name).copied().unwrap_or(1 << 31 | name.index() as u32)
+    }
+    fn sort_index(&self, sort: SortId) -> u32 {
+        self.sort_indices[sort.index()]
+    }
+}
+
+/// How to compile.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Emit trace points, and no code that reorders work.
+    pub trace: bool,
+    /// For [`NameOrder::sort_order`].
+    pub sort_order: FxHashMap<SortId, u32>,
+}
+
+impl Theory {
+    /// Compiles a module. `name_order` numbers the tokens by first occurrence.
+    pub fn new(module: Arc<Module>, name_order: FxHashMap<Name, u32>, options: &Options) -> Theory {
+        compile::compile(module, name_order, options)
+    }
+
+    /// The number of constants before the code's own.
+    pub fn identities(&self) -> usize {
+        self.symbols.identities.len()
+    }
+}

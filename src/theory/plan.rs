@@ -1,0 +1,244 @@
+//! What is known of each operator before code is made: its equations, memberships, strategy.
+
+use crate::builtin::Special;
+use crate::module::{Equation, Membership, Module};
+use crate::sorts::{Node, OpId, Signature, Tree, Var};
+use crate::term::{Class, Symbols};
+
+use super::known::Known;
+
+/// An evaluation strategy: arguments (from 0) to evaluate before each try at the top.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strategy {
+    /// `segments[i]` are evaluated, then the equations are tried.
+    pub segments: Vec<Vec<u32>>,
+    /// Evaluated after the last try, which then does not happen again.
+    pub trailing: Vec<u32>,
+}
+
+impl Strategy {
+    /// All arguments, then the top.
+    pub fn standard(arity: usize) -> Strategy {
+        Strategy { segments: vec![(0..arity as u32).collect()], trailing: Vec::new() }
+    }
+
+    fn of(declared: &[u32], arity: usize) -> Strategy {
+        let mut segments = Vec::new();
+        let mut current = Vec::new();
+        for &step in declared {
+            if step == 0 {
+                segments.push(std::mem::take(&mut current));
+            } else if (step as usize) <= arity {
+                current.push(step - 1);
+            }
+        }
+        Strategy { segments, trailing: current }
+    }
+
+    /// No argument is ever evaluated.
+    pub fn is_lazy(&self) -> bool {
+        self.segments.iter().all(Vec::is_empty) && self.trailing.is_empty()
+    }
+
+    pub fn is_standard(&self, arity: usize) -> bool {
+        self.segments.len() == 1
+            && self.trailing.is_empty()
+            && (0..arity as u32).all(|i| self.segments[0].contains(&i))
+    }
+}
+
+/// An equation under an operator, and how its left-hand side gets there.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Row {
+    pub equation: usize,
+    /// The left-hand side has another operator at its top, which may collapse to this one.
+    pub collapsed: bool,
+}
+
+/// One operator.
+pub struct SymbolPlan {
+    pub rows: Vec<Row>,
+    /// Memberships that may apply, smaller sorts first.
+    pub memberships: Vec<usize>,
+    pub special: Option<Special>,
+    pub strategy: Strategy,
+    pub memo: bool,
+    /// Builds only: no equation, membership, built-in or strategy.
+    pub is_constructor: bool,
+    /// What well-sorted arguments have; for the unchecked entry.
+    pub assumed: Vec<Known>,
+}
+
+impl SymbolPlan {
+    /// Builds only: its code need not be called.
+    pub fn is_plain(&self) -> bool {
+        self.is_constructor
+    }
+}
+
+/// Does a special operator do more than build?
+fn computes(special: &Special) -> bool {
+    match special {
+        Special::Equality { .. } | Special::Branch { .. } | Special::SortTest { .. } => true,
+        Special::Function(_) => true,
+        Special::Counter(_) | Special::Constructor | Special::Other(_) => false,
+    }
+}
+
+/// Makes the plans of all operators.
+pub fn plans(module: &Module, sy: &Symbols) -> Vec<SymbolPlan> {
+    let sig = &module.signature;
+    let mut plans: Vec<SymbolPlan> = sig
+        .ops()
+        .map(|(id, op)| {
+            let special = Special::of(sig, sy, id);
+            let strategy = match (&op.strat, &special) {
+                (Some(declared), _) => Strategy::of(declared, op.arity()),
+                (None, Some(Special::Branch { .. })) => Strategy::of(&[1, 0], op.arity()),
+                (None, _) => Strategy::standard(op.arity()),
+            };
+            let assumed = (0..op.arity())
+                .map(|i| {
+                    op.decls.iter().fold(Known(0), |known, decl| {
+                        known.union(Known::below(sig, decl.domain[i]).unwrap_or(Known::ANY))
+                    })
+                })
+                .collect();
+            SymbolPlan {
+                rows: Vec::new(),
+                memberships: Vec::new(),
+                special,
+                strategy,
+                memo: op.memo,
+                is_constructor: true,
+                assumed,
+            }
+        })
+        .collect();
+    let usable = |index: &usize| !module.equations[*index].attrs.nonexec;
+    let owise = |index: usize| module.equations[index].attrs.owise;
+    let ordinary = (0..module.equations.len()).filter(|&i| !owise(i));
+    let order: Vec<usize> =
+        ordinary.chain((0..module.equations.len()).filter(|&i| owise(i))).filter(usable).collect();
+    for index in order {
+        let Equation { lhs, .. } = &module.equations[index];
+        for (sym, collapsed) in tops(sig, sy, lhs, lhs.root(), false) {
+            plans[sym as usize].rows.push(Row { equation: index, collapsed });
+        }
+    }
+    let mut memberships: Vec<usize> =
+        (0..module.memberships.len()).filter(|&i| !module.memberships[i].attrs.nonexec).collect();
+    memberships.sort_by_key(|&i| std::cmp::Reverse(sig.sorts.get(module.memberships[i].sort).index));
+    for index in memberships {
+        let Membership { term, .. } = &module.memberships[index];
+        for (sym, _) in tops(sig, sy, term, term.root(), false) {
+            plans[sym as usize].memberships.push(index);
+        }
+    }
+    for (index, plan) in plans.iter_mut().enumerate() {
+        let arity = sig.op(OpId::from_index(index)).arity();
+        plan.is_constructor = plan.rows.is_empty()
+            && plan.memberships.is_empty()
+            && !plan.special.as_ref().is_some_and(computes)
+            && !plan.memo
+            && plan.strategy.is_standard(arity);
+    }
+    plans
+}
+
+/// The operators under which a pattern must be tried: its top, and those it may collapse to.
+fn tops(sig: &Signature, sy: &Symbols, tree: &Tree, at: usize, inner: bool) -> Vec<(u32, bool)> {
+    let Some(op) = tree.node(at).op() else {
+        let Node::Var(var) = tree.node(at) else { unreachable!("only variables have no operator") };
+        return var_tops(sig, *var);
+    };
+    let mut result = vec![(op.0, inner)];
+    let info = &sy.info[op.index()];
+    if let (true, &[first, second]) = (info.idem, &tree.args(at)[..]) {
+        // Both arguments may be the same term, which then is the whole.
+        let other = tops(sig, sy, tree, second, true);
+        for (sym, _) in tops(sig, sy, tree, first, true) {
+            if other.iter().any(|&(o, _)| o == sym) && !result.iter().any(|&(r, _)| r == sym) {
+                result.push((sym, true));
+            }
+        }
+    }
+    let Some(identity) = info.identity else { return result };
+    let elements = flatten(tree, at, op, info.class);
+    // One element may stand alone if all others can be the identity.
+    let id_tree = &sy.identities[identity.constant];
+    let takes_identity = |&element: &usize| match tree.node(element) {
+        Node::Var(var) => match id_tree.node(id_tree.root()) {
+            _ if id_tree.len() == 1 || id_tree.vars().is_empty() => {
+                let sort = ground_sort(sig, id_tree);
+                sig.sorts.kind_of(var.sort) == sig.op(op).range
+                    && sig.sorts.kind(sig.op(op).range).leq(sort, sig.sorts.get(var.sort).index)
+            }
+            _ => false,
+        },
+        _ => tree.same(element, id_tree, id_tree.root()),
+    };
+    for (place, &element) in elements.iter().enumerate() {
+        let others_vanish = elements.iter().enumerate().all(|(i, e)| i == place || takes_identity(e));
+        let repeated = elements.iter().enumerate().any(|(i, &e)| i != place && tree.same(e, tree, element));
+        if others_vanish && !repeated {
+            for (sym, _) in tops(sig, sy, tree, element, true) {
+                if !result.iter().any(|&(other, _)| other == sym) {
+                    result.push((sym, true));
+                }
+            }
+        }
+    }
+    result
+}
+
+/// The least sort of a ground term, by declarations alone.
+pub fn ground_sort(sig: &Signature, tree: &Tree) -> u32 {
+    let mut sorts: Vec<u32> = Vec::new();
+    for node in tree.nodes() {
+        let sort = match node {
+            Node::App { op, arity } => {
+                let start = sorts.len() - *arity as usize;
+                let args: Vec<u32> = sorts.drain(start..).collect();
+                let diagram = sig.diagram(*op);
+                if args.len() > 2 {
+                    args[1..].iter().fold(args[0], |sort, &next| diagram.binary(sort, next))
+                } else {
+                    diagram.sort(args)
+                }
+            }
+            Node::Iter { op, .. } => {
+                let arg = sorts.pop().expect("post-order");
+                sig.diagram(*op).sort([arg])
+            }
+            Node::Var(var) => sig.sorts.get(var.sort).index,
+            Node::Str { op, .. } | Node::Qid { op, .. } | Node::Float { op, .. } => {
+                sig.op(*op).decls.iter().map(|d| sig.sorts.get(d.range).index).min().unwrap_or(0)
+            }
+        };
+        sorts.push(sort);
+    }
+    sorts.pop().unwrap_or(0)
+}
+
+/// Places of the arguments of an associative operator, nested applications flattened.
+pub fn flatten(tree: &Tree, at: usize, op: OpId, class: Class) -> Vec<usize> {
+    let mut result = Vec::new();
+    let mut work = vec![at];
+    while let Some(place) = work.pop() {
+        let is_same = tree.node(place).op() == Some(op)
+            && tree.node(place).arity() >= 2
+            && (place == at || matches!(class, Class::Assoc | Class::AssocComm));
+        if is_same {
+            work.extend(tree.args(place).into_iter().rev());
+        } else {
+            result.push(place);
+        }
+    }
+    result
+}
+
+fn var_tops(sig: &Signature, var: Var) -> Vec<(u32, bool)> {
+    let kind = sig.sorts.kind_of(var.sort);
+    sig.ops().filter(|(_, op)| op.range == kind).map(|(id, _)| (id.0, true)).collect()
+}
