@@ -1,0 +1,180 @@
+//! Standard streams as the interpreter's host.
+//!
+//! Answers are written in whole, flushed before any message goes to standard error, so that the
+//! two streams come in order where they end up in one place. A reader that goes away (`| head`)
+//! ends the program quietly.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use crate::base::{Cancel, Diagnostic, SourceMap};
+use crate::interp::Host;
+use crate::report::{Answer, Time, Wrapper, diagnostic_json, render_diagnostic};
+
+use super::args::{Format, When};
+
+/// Where answers and messages go.
+pub struct Output {
+    shared: Arc<Mutex<Sink>>,
+    format: Format,
+    color: bool,
+    started: Instant,
+}
+
+struct Sink {
+    out: Box<dyn Write + Send>,
+    wrapper: Option<Wrapper>,
+    cancel: Cancel,
+    /// The reader has gone.
+    closed: bool,
+    /// `-print-to-stderr`
+    side_to_stderr: bool,
+}
+
+/// How to write.
+pub struct Style {
+    pub format: Format,
+    pub wrap: bool,
+    pub color: When,
+    pub side_to_stderr: bool,
+}
+
+impl Output {
+    pub fn new(file: Option<&Path>, style: &Style, cancel: Cancel) -> io::Result<Output> {
+        let out: Box<dyn Write + Send> = match file {
+            Some(path) => Box::new(BufWriter::new(File::create(path)?)),
+            None => Box::new(BufWriter::new(io::stdout())),
+        };
+        let color = match style.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        };
+        let wrapper = (style.wrap && style.format == Format::Text).then(Wrapper::default);
+        let sink = Sink { out, wrapper, cancel, closed: false, side_to_stderr: style.side_to_stderr };
+        let shared = Arc::new(Mutex::new(sink));
+        Ok(Output { shared, format: style.format, color, started: Instant::now() })
+    }
+
+    fn sink(&self) -> MutexGuard<'_, Sink> {
+        lock(&self.shared)
+    }
+
+    /// Writes text that is no answer (the banner, `Bye.`).
+    pub fn text(&mut self, text: &str) {
+        if self.format == Format::Text {
+            self.sink().write(text);
+        }
+    }
+
+    pub fn flush(&mut self) {
+        self.sink().flush();
+    }
+
+    /// Writes to standard error, after everything that was answered before.
+    pub fn message(&mut self, text: &str) {
+        self.flush();
+        // Nobody is left to tell if this fails.
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+}
+
+fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
+    sink.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Sink {
+    fn write(&mut self, text: &str) {
+        let result = match &mut self.wrapper {
+            Some(wrapper) => self.out.write_all(wrapper.wrap(text).as_bytes()),
+            None => self.out.write_all(text.as_bytes()),
+        };
+        self.note(result);
+    }
+
+    fn flush(&mut self) {
+        let result = self.out.flush();
+        self.note(result);
+    }
+
+    fn note(&mut self, result: io::Result<()>) {
+        if result.is_err() && !self.closed {
+            self.closed = true;
+            self.cancel.raise();
+        }
+    }
+}
+
+impl Host for Output {
+    fn answer(&mut self, answer: &Answer) {
+        let text = match self.format {
+            Format::Text => answer.text(),
+            Format::Json => answer.json().map_or_else(String::new, |json| format!("{json}\n")),
+        };
+        let mut sink = self.sink();
+        sink.write(&text);
+        // What comes next may take long.
+        sink.flush();
+    }
+
+    fn diagnostic(&mut self, diagnostic: &Diagnostic, sources: &SourceMap) {
+        let text = match self.format {
+            Format::Text => render_diagnostic(diagnostic, sources, self.color),
+            Format::Json => format!("{}\n", diagnostic_json(diagnostic, sources)),
+        };
+        self.message(&text);
+    }
+
+    fn side_channel(&mut self) -> Box<dyn FnMut(&str) + Send> {
+        let shared = self.shared.clone();
+        Box::new(move |text| {
+            let mut sink = lock(&shared);
+            if sink.side_to_stderr {
+                let _ = io::stderr().write_all(text.as_bytes());
+            } else {
+                sink.write(text);
+            }
+        })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.sink().closed
+    }
+
+    fn time(&mut self) -> Time {
+        Time { cpu: cpu_time(), real: self.started.elapsed() }
+    }
+
+    fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn is_file(&mut self, path: &Path) -> bool {
+        // Pipes and devices can be read as well.
+        path.exists() && !path.is_dir()
+    }
+
+    fn is_directory(&mut self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn list(&mut self, directory: &Path, arguments: &str) -> io::Result<String> {
+        let arguments = arguments.split_whitespace();
+        let output = std::process::Command::new("ls").args(arguments).current_dir(directory).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    }
+}
+
+/// Processor time of the process.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call only writes to the struct it is given.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    if result == 0 { Duration::new(time.tv_sec as u64, time.tv_nsec as u32) } else { Duration::ZERO }
+}

@@ -1,0 +1,193 @@
+//! One run of the program.
+
+use std::any::Any;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::args::{Cli, Command, Common, MaudeFlags, When};
+use super::output::{Output, Style};
+use super::{ExitCode, stdin};
+use crate::base::Cancel;
+use crate::interp::{Flow, Host, Interpreter, Setup};
+use crate::repl;
+
+/// Reserved for the stack; pages are only taken when they are touched.
+const STACK_BYTES: usize = 1 << 30;
+/// If so much cannot be reserved.
+const SMALL_STACK_BYTES: usize = 1 << 26;
+
+/// Does what the arguments say.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::from_args(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A reader that has gone needs no help text.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::BadInput } else { ExitCode::Success };
+        }
+    };
+    if cli.version {
+        let _ = writeln!(io::stdout(), "rwl {}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::Success;
+    }
+    let plan = match cli.command {
+        Some(Command::Run { files, common, maude }) => Plan { files, common, maude, and_exit: true },
+        None => Plan { files: cli.files, common: cli.common, maude: cli.maude, and_exit: false },
+    };
+    std::panic::set_hook(Box::new(|info| {
+        let payload = text_of(info.payload());
+        let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
+        let _ = writeln!(
+            io::stderr(),
+            "internal error: {payload}{place}\nThis is a bug in rwl {}. Please report it, with the input that led here.",
+            env!("CARGO_PKG_VERSION")
+        );
+    }));
+    // Deep terms and long lists are handled by loops, but not everywhere: a large stack is cheap.
+    let plan = Arc::new(plan);
+    for bytes in [STACK_BYTES, SMALL_STACK_BYTES] {
+        let plan = plan.clone();
+        let thread = std::thread::Builder::new().name("rwl".to_owned()).stack_size(bytes);
+        if let Ok(handle) = thread.spawn(move || session(&plan)) {
+            return handle.join().unwrap_or(ExitCode::Internal);
+        }
+    }
+    session(&plan)
+}
+
+fn text_of(payload: &dyn Any) -> &str {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (_, Some(text)) => text,
+        _ => "panic",
+    }
+}
+
+/// What is to be done.
+struct Plan {
+    files: Vec<String>,
+    common: Common,
+    maude: MaudeFlags,
+    /// `rwl run`: neither prompt nor standard input.
+    and_exit: bool,
+}
+
+fn session(plan: &Plan) -> ExitCode {
+    let Plan { common, maude, .. } = plan;
+    let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let interactive = !plan.and_exit && !maude.batch && (is_terminal || maude.interactive);
+    let cancel = Cancel::default();
+    let color = match () {
+        _ if maude.ansi_color => When::Always,
+        _ if maude.no_ansi_color => When::Never,
+        _ => common.color,
+    };
+    let style =
+        Style { format: common.format, wrap: !maude.no_wrap, color, side_to_stderr: maude.print_to_stderr };
+    let mut output = match Output::new(common.output.as_deref(), &style, cancel.clone()) {
+        Ok(output) => output,
+        Err(error) => {
+            let path = common.output.as_deref().unwrap_or("".as_ref()).display();
+            let _ = writeln!(io::stderr(), "error: cannot write {path}: {error}");
+            return ExitCode::BadInput;
+        }
+    };
+    let time_is_up = Cancel::default();
+    let setup = Setup {
+        cancel: cancel.clone(),
+        directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+        library: library(),
+        random_seed: maude.random_seed,
+        memory_max: common.memory,
+        time_is_up: time_is_up.clone(),
+        resumes: interactive,
+    };
+    let busy = Arc::new(AtomicBool::new(true));
+    watch_interrupts(&cancel, &busy);
+    if let Some(seconds) = common.time {
+        watch_time(seconds, cancel, time_is_up);
+    }
+    if maude.show_pid {
+        output.message(&format!("pid = {}\n", std::process::id()));
+    }
+    let mut interpreter = Interpreter::new(setup);
+    interpreter.advise_always = maude.always_advise;
+    if maude.no_advise || common.quiet {
+        interpreter.options.show.advisories = false;
+    }
+    interpreter.options.print.mixfix = !maude.no_mixfix;
+    interpreter.options.print.color = maude.ansi_color;
+    if interactive && !maude.no_banner && !common.quiet {
+        output.text(&repl::banner());
+    }
+    if !maude.no_prelude {
+        interpreter.load_prelude(&mut output);
+    }
+    let mut flow = Flow::Next;
+    for file in &plan.files {
+        flow = interpreter.run_file(&mut output, file);
+        if flow == Flow::Quit {
+            break;
+        }
+    }
+    if flow != Flow::Quit && !plan.and_exit {
+        if interactive {
+            repl::run(&mut interpreter, &mut output, &busy);
+        } else {
+            busy.store(false, Ordering::Relaxed);
+            if let Err(error) = stdin::run(&mut interpreter, &mut output, &busy) {
+                output.message(&format!("error: cannot read standard input: {error}\n"));
+                interpreter.status.errors += 1;
+            }
+        }
+    }
+    if !plan.and_exit {
+        let unfinished = interpreter.status.unfinished;
+        output.text(if unfinished { "\nBye.\n" } else { "Bye.\n" });
+    }
+    output.flush();
+    if output.is_closed() {
+        // The reader has seen enough; that is no failure.
+        return ExitCode::Success;
+    }
+    let code = ExitCode::of(&interpreter.status);
+    // The process ends now; giving back its memory piece by piece would only take time.
+    std::mem::forget(interpreter);
+    code
+}
+
+/// The directories of `RWL_LIB` and `MAUDE_LIB`.
+fn library() -> Vec<PathBuf> {
+    let split = |name: &str| std::env::var_os(name).map(|value| std::env::split_paths(&value).collect());
+    ["RWL_LIB", "MAUDE_LIB"]
+        .iter()
+        .filter_map(|name| split(name))
+        .flat_map(|paths: Vec<PathBuf>| paths)
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect()
+}
+
+/// Ctrl-C stops the running command; the second time, or when none is running, the program.
+fn watch_interrupts(cancel: &Cancel, busy: &Arc<AtomicBool>) {
+    let (cancel, busy) = (cancel.clone(), busy.clone());
+    // Without a handler the system's default still ends the program.
+    let _ = ctrlc::set_handler(move || {
+        if cancel.is_raised() || !busy.load(Ordering::Relaxed) {
+            std::process::exit(ExitCode::Unknown as i32);
+        }
+        cancel.raise();
+    });
+}
+
+fn watch_time(seconds: f64, cancel: Cancel, time_is_up: Cancel) {
+    let Ok(limit) = Duration::try_from_secs_f64(seconds) else { return };
+    std::thread::spawn(move || {
+        std::thread::sleep(limit);
+        time_is_up.raise();
+        cancel.raise();
+    });
+}

@@ -1,0 +1,61 @@
+//! Standard input that is no terminal: each item runs as soon as it is complete.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::output::Output;
+use crate::interp::{Flow, Host, Interpreter, Text};
+use crate::syntax::{Progress, next_item};
+
+/// How much is read at once.
+const CHUNK: usize = 1 << 20;
+
+/// Reads and runs items until the input ends; `busy` tells when something runs.
+pub fn run(interpreter: &mut Interpreter, output: &mut Output, busy: &AtomicBool) -> io::Result<Flow> {
+    let mut input = io::stdin().lock();
+    let mut bytes = vec![0; CHUNK];
+    let mut pending: Vec<u8> = Vec::new();
+    let mut first_line = 1;
+    loop {
+        output.flush();
+        let count = match input.read(&mut bytes) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        pending.extend_from_slice(&bytes[..count]);
+        let mut run = |text: &str, first_line: usize| {
+            let text = Text { name: "<standard input>", text, first_line, prompt: false };
+            busy.store(true, Ordering::Relaxed);
+            let flow = interpreter.run_text(output, text);
+            busy.store(false, Ordering::Relaxed);
+            flow
+        };
+        if count == 0 {
+            return Ok(run(&String::from_utf8_lossy(&pending), first_line));
+        }
+        // Asking for complete items costs as much as reading them: not while more is waiting.
+        if count == CHUNK {
+            continue;
+        }
+        // Whole lines only: the end of a line can be the end of a command.
+        let Some(end) = pending.iter().rposition(|&b| b == b'\n') else { continue };
+        let text = String::from_utf8_lossy(&pending[..=end]).into_owned();
+        let mut done = 0;
+        while let Progress::Complete(length) = next_item(&text[done..]) {
+            done += length;
+        }
+        if done == 0 {
+            continue;
+        }
+        let (now, later) = text.split_at(done);
+        let flow = run(now, first_line);
+        if flow == Flow::Quit || output.is_closed() {
+            return Ok(Flow::Quit);
+        }
+        first_line += now.matches('\n').count();
+        let mut rest = later.as_bytes().to_vec();
+        rest.extend_from_slice(&pending[end + 1..]);
+        pending = rest;
+    }
+}

@@ -1,0 +1,278 @@
+//! `match` and `xmatch`: all solutions of one matching problem.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::command::since;
+use super::condition::{Conditions, substitute};
+use super::{Host, Interpreter};
+use crate::base::{Cancel, Interrupt};
+use crate::matching::{Context, Match, Needed, Pattern, PatternSpec, Rest, Shapes};
+use crate::mixfix::{Grammar, Matching, print_condition};
+use crate::module::{Fragment, Module};
+use crate::report::{Answer, Matcher};
+use crate::rewrite::Machine;
+use crate::sorts::{Node, SortIx, Tree, Var};
+use crate::syntax::tree::{Command, ModuleExpr, Token};
+use crate::term::{Class, Heap, Term, normalize_levels};
+use crate::theory::{NO_CODE, Theory};
+
+/// What a variable stands for.
+pub type Binding = (Var, Tree);
+
+/// A matching problem on a heap of its own, so that reductions between two solutions do not
+/// disturb it.
+pub struct Problem<'a> {
+    theory: &'a Arc<Theory>,
+    heap: Heap,
+    pattern: Pattern,
+    subject: Term,
+    slots: Vec<Term>,
+    /// The pattern's variables; variable `i` is in slot `i`.
+    vars: Vec<Var>,
+    matching: Match,
+    begun: bool,
+    /// Applies memberships to the subject and to what matching builds.
+    sorter: Option<Machine>,
+}
+
+/// One solution.
+pub struct Solution {
+    pub bindings: Vec<Binding>,
+    /// Was the whole subject matched?
+    pub whole: bool,
+}
+
+impl<'a> Problem<'a> {
+    pub fn new(
+        theory: &'a Arc<Theory>,
+        shapes: &Shapes,
+        pattern: &Tree,
+        subject: &Tree,
+        extension: bool,
+    ) -> Self {
+        let (sig, sy) = (&theory.module.signature, &theory.symbols);
+        let mut heap = Heap::new();
+        for constant in sy.identities.iter().chain(&theory.constants) {
+            let term = heap.build(sy, &theory.names, constant);
+            heap.consts.push(term);
+        }
+        let has_memberships = theory.memberships.iter().any(|&code| code != NO_CODE);
+        let mut sorter = has_memberships.then(|| Machine::new(theory.clone(), Cancel::default()));
+        let vars = pattern.vars();
+        let mut slots = vec![Term::NONE; vars.len()];
+        let place = |var: Var| vars.iter().position(|v| *v == var).expect("a variable of the pattern") as u16;
+        let compiled = Pattern::compile(&mut PatternSpec {
+            sig,
+            sy,
+            shapes,
+            tree: pattern,
+            vars: &theory.names,
+            slot: &place,
+            bound: &[],
+            needed: Needed::Everything,
+            extension,
+            fresh: &mut || {
+                slots.push(Term::NONE);
+                slots.len() as u16 - 1
+            },
+            constant: &mut |tree| {
+                let term = heap.build(sy, &theory.names, tree);
+                heap.consts.push(term);
+                heap.consts.len() as u32 - 1
+            },
+        });
+        let subject = heap.build_with(sy, &theory.names, subject, &mut |heap, term| {
+            if let Some(sorter) = &mut sorter {
+                sorter.resort(heap, term);
+            }
+        });
+        Problem {
+            theory,
+            heap,
+            pattern: compiled,
+            subject,
+            slots,
+            vars,
+            matching: Match::new(),
+            begun: false,
+            sorter,
+        }
+    }
+
+    /// The next solution.
+    pub fn next(&mut self) -> Option<Solution> {
+        let sy = &self.theory.symbols;
+        let sorter = &mut self.sorter;
+        let mut resort = |heap: &mut Heap, term: Term| {
+            if let Some(sorter) = sorter {
+                sorter.resort(heap, term);
+            }
+        };
+        let mut cx = Context { heap: &mut self.heap, sy, resort: &mut resort };
+        let found = if self.begun {
+            self.matching.next(&mut cx, &self.pattern, &mut self.slots)
+        } else {
+            self.begun = true;
+            self.matching.first(&mut cx, &self.pattern, self.subject, &mut self.slots)
+        };
+        if !found {
+            return None;
+        }
+        let value = |slot: usize| self.heap.to_tree(sy, self.slots[slot]);
+        let bindings = self.vars.iter().enumerate().map(|(slot, &var)| (var, value(slot))).collect();
+        Some(Solution { bindings, whole: matches!(self.matching.rest(), Rest::Whole) })
+    }
+}
+
+/// Sort shapes of a module, with what its memberships give.
+pub fn shapes(module: &Module) -> Shapes {
+    let sig = &module.signature;
+    let given = module.memberships.iter().filter_map(|mb| {
+        let index: SortIx = sig.sorts.get(mb.sort).index;
+        mb.term.node(mb.term.root()).op().map(|op| (op, index))
+    });
+    Shapes::new(sig, given)
+}
+
+/// The term flattened and sorted modulo axioms.
+pub fn normalize(theory: &Theory, tree: &Tree) -> Tree {
+    let sy = &theory.symbols;
+    let mut heap = Heap::new();
+    for identity in &sy.identities {
+        let term = heap.build(sy, &theory.names, identity);
+        heap.consts.push(term);
+    }
+    let term = heap.build(sy, &theory.names, tree);
+    heap.to_tree(sy, term)
+}
+
+/// A copy of a theory's module whose statements are as Maude keeps them: patterns flattened and
+/// sorted modulo axioms, other terms only made normal level by level.
+pub fn normal_statements(theory: &Theory) -> Module {
+    let mut module = Module::clone(&theory.module);
+    let pattern = |tree: &mut Tree| *tree = normalize(theory, tree);
+    let term = |tree: &mut Tree| *tree = normalize_levels(&theory.symbols, &theory.names, tree);
+    let condition = |fragments: &mut [Fragment]| {
+        for fragment in fragments {
+            match fragment {
+                Fragment::Equal(a, b) => {
+                    term(a);
+                    term(b);
+                }
+                Fragment::Match(to, from) | Fragment::Rewrite(from, to) => {
+                    pattern(to);
+                    term(from);
+                }
+                Fragment::Sort(a, _) => term(a),
+            }
+        }
+    };
+    for mb in &mut module.memberships {
+        pattern(&mut mb.term);
+        condition(&mut mb.condition);
+    }
+    for eq in &mut module.equations {
+        pattern(&mut eq.lhs);
+        term(&mut eq.rhs);
+        condition(&mut eq.condition);
+    }
+    for rule in &mut module.rules {
+        pattern(&mut rule.lhs);
+        term(&mut rule.rhs);
+        condition(&mut rule.condition);
+    }
+    module
+}
+
+impl Interpreter {
+    pub(super) fn matching(
+        &mut self,
+        host: &mut dyn Host,
+        command: &Command,
+        extension: bool,
+        limit: Option<u64>,
+        expr: Option<&ModuleExpr>,
+        body: &[Token],
+    ) {
+        let parse = |g: &Grammar, m: &Module| g.matching(&m.signature, &m.vars, body);
+        let Some((module, matching)) = self.parsed(host, command, expr, parse) else { return };
+        let Matching { pattern, subject, condition } = matching;
+        let (compiled, making) = self.at_work(&module);
+        let theory = compiled.machine(false, &[&pattern, &subject], &making).theory.clone();
+        let pattern = normalize(&theory, &pattern);
+        let subject = normalize_levels(&theory.symbols, &theory.names, &subject);
+        let sig = &module.signature;
+        let word = if extension { "xmatch" } else { "match" };
+        let bound = limit.map_or_else(String::new, |n| format!(" [{n}]"));
+        let mut echo = format!(
+            "{word}{bound} in {} : {} <=? {}",
+            module.name,
+            self.print(&module, &pattern),
+            self.print(&module, &subject)
+        );
+        if !condition.is_empty() {
+            let text = print_condition(sig, &condition, &self.options.printing(&module.vars));
+            echo.push_str(&format!(" such that {text}"));
+        }
+        self.echo(host, format!("{echo} ."));
+
+        let start = host.time();
+        let shapes = shapes(&module);
+        let flat = normalize(&theory, &subject);
+        let top = flat.node(flat.root()).op().map_or(Class::Free, |op| theory.symbols.class(op.0));
+        let has_portion = extension && matches!(top, Class::Assoc | Class::AssocComm | Class::Iter);
+        let mut problem = Problem::new(&theory, &shapes, &pattern, &subject, extension);
+        let mut pending: VecDeque<(Vec<Binding>, bool)> = VecDeque::new();
+        let mut count = 0;
+        let mut outcome: Result<(), Interrupt> = Ok(());
+        while limit.is_none_or(|limit| count < limit) {
+            if self.setup.cancel.is_raised() {
+                outcome = Err(Interrupt::Cancelled);
+                break;
+            }
+            while pending.is_empty() {
+                let Some(solution) = problem.next() else { break };
+                if condition.is_empty() {
+                    pending.push_back((solution.bindings, solution.whole));
+                    continue;
+                }
+                let (compiled, making) = self.at_work(&module);
+                let machine = compiled.machine(false, &[&pattern, &subject], &making);
+                let mut found = Vec::new();
+                let mut conditions = Conditions { machine, shapes: &shapes };
+                outcome = conditions.solve(&condition, solution.bindings, &mut found);
+                if outcome.is_err() {
+                    break;
+                }
+                pending.extend(found.into_iter().map(|bindings| (bindings, solution.whole)));
+            }
+            let Some((bindings, whole)) = pending.pop_front() else { break };
+            if count == 0 {
+                let (time, timing) =
+                    (since(start, host.time()), self.options.show.timing && self.options.show.stats);
+                host.answer(&Answer::Decided { time, found: true, timing });
+            }
+            count += 1;
+            let portion = has_portion.then(|| {
+                let part = || self.print(&module, &normalize(&theory, &substitute(&pattern, &bindings)));
+                (!whole).then(part)
+            });
+            let name = |var: Var| self.print(&module, &Tree::leaf(Node::Var(var), command.span));
+            let substitution =
+                bindings.iter().map(|(var, value)| (name(*var), self.print(&module, value))).collect();
+            host.answer(&Answer::Matcher(Matcher { number: count, portion, substitution }));
+        }
+        if let Err(interrupt) = outcome {
+            self.compiled.remove(&module.name);
+            return self.stopped(host, command, interrupt);
+        }
+        if count == 0 {
+            let (time, timing) =
+                (since(start, host.time()), self.options.show.timing && self.options.show.stats);
+            host.answer(&Answer::Decided { time, found: false, timing });
+        }
+        let module = module.name.to_string();
+        host.answer(&Answer::Matched { command: word, module, count });
+    }
+}

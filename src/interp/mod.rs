@@ -1,0 +1,278 @@
+//! Commands to reports: the module database, the options, and what each command does.
+//!
+//! The interpreter reads, prints and exits nowhere. Whoever runs it gives a [`Host`], which
+//! fetches files and takes answers and messages as they come.
+
+mod command;
+mod compiled;
+mod completion;
+mod condition;
+mod load;
+mod matching;
+mod options;
+mod set;
+mod show;
+mod trace;
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use crate::base::{Cancel, Diagnostic, FileId, Interrupt, Name, Severity, SourceMap, Span};
+use crate::module::Modules;
+use crate::report::{Answer, Time};
+use crate::syntax::tree::{Command, Item};
+use crate::syntax::{Parser, Progress, TokenOrder, next_item};
+
+use compiled::Compiled;
+pub use completion::{COMMAND_WORDS, Words};
+pub use options::{Options, SET_WORDS};
+
+/// What the interpreter needs from outside.
+pub trait Host {
+    /// Takes one piece of an answer.
+    fn answer(&mut self, answer: &Answer);
+    /// Takes a message.
+    fn diagnostic(&mut self, diagnostic: &Diagnostic, sources: &SourceMap);
+    /// A way to say something while a command runs, from inside the engine.
+    fn side_channel(&mut self) -> Box<dyn FnMut(&str) + Send>;
+    /// Is there nobody left to take answers?
+    fn is_closed(&self) -> bool;
+    /// The time used so far.
+    fn time(&mut self) -> Time;
+    /// The contents of a file.
+    fn read(&mut self, path: &Path) -> io::Result<Vec<u8>>;
+    fn is_file(&mut self, path: &Path) -> bool;
+    fn is_directory(&mut self, path: &Path) -> bool;
+    /// A listing of a directory, with arguments as for the command `ls`.
+    fn list(&mut self, directory: &Path, arguments: &str) -> io::Result<String>;
+}
+
+/// What follows from an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Go on with the next one.
+    Next,
+    /// This text is over (`eof`).
+    End,
+    /// The session is over (`quit`).
+    Quit,
+}
+
+/// What went wrong so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Status {
+    pub errors: u64,
+    pub warnings: u64,
+    /// A command was interrupted or reached a limit.
+    pub stopped: bool,
+    /// The last text ended in the middle of an item.
+    pub unfinished: bool,
+    /// We have a bug: something panicked.
+    pub internal: bool,
+}
+
+/// A text to execute.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// As messages show it.
+    pub name: &'a str,
+    pub text: &'a str,
+    /// The number of its first line.
+    pub first_line: usize,
+    /// Was it typed at the prompt? Then answers are not separated by lines.
+    pub prompt: bool,
+}
+
+/// How a session is set up.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub cancel: Cancel,
+    /// Where relative file names start.
+    pub directory: PathBuf,
+    /// Directories that `load` looks into after that.
+    pub library: Vec<PathBuf>,
+    pub random_seed: u32,
+    /// Heap bytes that a command may use.
+    pub memory_max: Option<usize>,
+    /// Raised together with `cancel` when the time is up.
+    pub time_is_up: Cancel,
+    /// Does the session go on after an interrupt?
+    pub resumes: bool,
+}
+
+/// A session.
+pub struct Interpreter {
+    modules: Modules,
+    sources: SourceMap,
+    order: TokenOrder,
+    pub options: Options,
+    /// `-always-advise`.
+    pub advise_always: bool,
+    pub status: Status,
+    setup: Setup,
+    current: Option<Name>,
+    compiled: FxHashMap<Name, Compiled>,
+    /// The directories that relative names start from; the last one counts.
+    directories: Vec<PathBuf>,
+    /// Those saved by `pushd`.
+    pushed: Vec<PathBuf>,
+    /// Contents of the files loaded so far, for `sload`.
+    loaded: FxHashMap<PathBuf, u64>,
+    loading: Vec<PathBuf>,
+    /// Do commands come from the prompt?
+    prompt: bool,
+    /// Are modules checked as soon as they are entered?
+    check: bool,
+}
+
+impl Interpreter {
+    pub fn new(setup: Setup) -> Interpreter {
+        let directories = vec![setup.directory.clone()];
+        Interpreter {
+            modules: Modules::new(),
+            sources: SourceMap::default(),
+            order: TokenOrder::default(),
+            options: Options::default(),
+            advise_always: false,
+            status: Status::default(),
+            setup,
+            current: None,
+            compiled: FxHashMap::default(),
+            directories,
+            pushed: Vec::new(),
+            loaded: FxHashMap::default(),
+            loading: Vec::new(),
+            prompt: false,
+            check: true,
+        }
+    }
+
+    /// The texts read so far, for rendering messages.
+    pub fn sources(&self) -> &SourceMap {
+        &self.sources
+    }
+
+    /// Reads and executes a text.
+    pub fn run_text(&mut self, host: &mut dyn Host, text: Text) -> Flow {
+        let was = std::mem::replace(&mut self.prompt, text.prompt);
+        let file = self.sources.add_from(text.name, text.text, text.first_line);
+        let flow = self.run_source(host, file);
+        self.prompt = was;
+        flow
+    }
+
+    fn run_source(&mut self, host: &mut dyn Host, file: FileId) -> Flow {
+        let text = self.sources.text(file).clone();
+        let mut parser = Parser::new(&text, file);
+        let mut start = 0;
+        self.status.unfinished = false;
+        while let Some(parsed) = parser.next_item(&mut self.order) {
+            let spoiled = parsed.diagnostics.iter().any(|d| d.severity != Severity::Advisory);
+            self.say_all(host, parsed.diagnostics);
+            if parser.offset() == text.len() || spoiled && text[parser.offset()..].trim().is_empty() {
+                self.status.unfinished = spoiled && next_item(&text[start..]) == Progress::Incomplete;
+                if self.status.unfinished {
+                    break;
+                }
+            }
+            start = parser.offset();
+            if host.is_closed() {
+                return Flow::Quit;
+            }
+            if let Some(item) = parsed.item {
+                match self.guarded(host, item) {
+                    Flow::Next => {}
+                    Flow::End => break,
+                    Flow::Quit => return Flow::Quit,
+                }
+            }
+        }
+        Flow::Next
+    }
+
+    /// Executes one item; a panic costs only this item.
+    fn guarded(&mut self, host: &mut dyn Host, item: Item) -> Flow {
+        let run = AssertUnwindSafe(|| self.execute(host, item));
+        match catch_unwind(run) {
+            Ok(Flow::Next) if self.status.stopped && !self.setup.resumes => Flow::Quit,
+            Ok(flow) => flow,
+            Err(_) => {
+                self.status.internal = true;
+                self.compiled.clear();
+                Flow::Next
+            }
+        }
+    }
+
+    /// Executes one item.
+    fn execute(&mut self, host: &mut dyn Host, item: Item) -> Flow {
+        match item {
+            Item::Module(decl) => {
+                let span = decl.name.span;
+                let name = self.modules.insert(decl, &mut self.order);
+                self.current = Some(name);
+                if self.check {
+                    let _ = self.modules.resolve_name(name, span);
+                }
+                self.say_modules(host);
+                Flow::Next
+            }
+            Item::View(decl) => {
+                let span = decl.name.span;
+                let name = self.modules.insert_view(decl, &mut self.order);
+                if self.check {
+                    let _ = self.modules.check_view(name, span);
+                }
+                self.say_modules(host);
+                Flow::Next
+            }
+            Item::Command(command) => self.command(host, command),
+        }
+    }
+
+    /// Takes what the module database has to say. Are there errors among it?
+    fn say_modules(&mut self, host: &mut dyn Host) {
+        let diagnostics = self.modules.take_diagnostics();
+        self.say_all(host, diagnostics);
+    }
+
+    fn say_all(&mut self, host: &mut dyn Host, diagnostics: Vec<Diagnostic>) {
+        for diagnostic in diagnostics {
+            self.say(host, &diagnostic);
+        }
+    }
+
+    fn say(&mut self, host: &mut dyn Host, diagnostic: &Diagnostic) {
+        match diagnostic.severity {
+            Severity::Error => self.status.errors += 1,
+            Severity::Warning => self.status.warnings += 1,
+            Severity::Advisory if !(self.options.show.advisories || self.advise_always) => return,
+            Severity::Advisory => {}
+        }
+        host.diagnostic(diagnostic, &self.sources);
+    }
+
+    fn error(&mut self, host: &mut dyn Host, code: &'static str, message: impl Into<String>, span: Span) {
+        self.say(host, &Diagnostic::error(code, message, span));
+    }
+
+    /// Tells that a command was stopped.
+    fn stopped(&mut self, host: &mut dyn Host, command: &Command, interrupt: Interrupt) {
+        self.status.stopped = true;
+        self.setup.cancel.clear();
+        let (word, message) = match interrupt {
+            Interrupt::Cancelled if !self.setup.time_is_up.is_raised() => {
+                host.answer(&Answer::Stopped("Interrupted."));
+                return;
+            }
+            Interrupt::Memory => ("memory-limit", "the command used up the memory it may use"),
+            Interrupt::Time | Interrupt::Cancelled => {
+                ("time-limit", "the command used up the time it may use")
+            }
+        };
+        self.say(host, &Diagnostic::warning(word, message, command.span).label("stopped"));
+    }
+}

@@ -1,0 +1,247 @@
+//! What commands answer, as plain data, and as text in Maude's wording.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::base::{Diagnostic, Severity, SourceMap};
+
+/// The line before the echo of a command that does not come from the prompt.
+const RULE: &str = "==========================================\n";
+
+/// One piece of an answer. A command gives one or more, in the order of saying.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// `reduce in M : t .`; said before the work begins.
+    Echo {
+        text: String,
+        /// Maude separates commands of files, but not those typed at the prompt.
+        separated: bool,
+    },
+    /// What a reduction came to.
+    Result {
+        command: &'static str,
+        module: String,
+        input: String,
+        sort: String,
+        term: String,
+        effort: Effort,
+    },
+    /// `parse`: the sort and the term as understood.
+    Parsed {
+        module: String,
+        sort: String,
+        term: String,
+    },
+    /// `Decision time: ...`: said when the first matcher has been found, or that there is none.
+    Decided {
+        time: Time,
+        found: bool,
+        timing: bool,
+    },
+    Matcher(Matcher),
+    /// The end of a list of matchers.
+    Matched {
+        command: &'static str,
+        module: String,
+        count: u64,
+    },
+    /// Text of `show`, `pwd`, tracing ...
+    Text(String),
+    /// The command was stopped before its end, and why.
+    Stopped(&'static str),
+}
+
+/// One solution of a matching problem.
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    pub number: u64,
+    /// With extension: the part that was matched; `None` inside if it is the whole.
+    pub portion: Option<Option<String>>,
+    pub substitution: Vec<(String, String)>,
+}
+
+/// Processor time and time on the wall.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Time {
+    pub cpu: Duration,
+    pub real: Duration,
+}
+
+/// What a computation took, and which lines say so.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    pub rewrites: u64,
+    pub memberships: u64,
+    pub time: Time,
+    pub show_stats: bool,
+    pub show_timing: bool,
+    pub show_breakdown: bool,
+}
+
+impl Time {
+    fn text(self) -> String {
+        format!("{}ms cpu ({}ms real)", self.cpu.as_millis(), self.real.as_millis())
+    }
+}
+
+impl Effort {
+    /// The `rewrites:` lines.
+    fn text(&self) -> String {
+        if !self.show_stats {
+            return String::new();
+        }
+        let mut out = format!("rewrites: {}", self.rewrites);
+        if self.show_timing {
+            let micros = self.time.cpu.as_micros();
+            let rate = match (u128::from(self.rewrites) * 1_000_000).checked_div(micros) {
+                Some(rate) => rate.to_string(),
+                None => "~".to_owned(),
+            };
+            let _ = write!(out, " in {} ({rate} rewrites/second)", self.time.text());
+        }
+        out.push('\n');
+        if self.show_breakdown {
+            let _ = writeln!(
+                out,
+                "mb applications: {}  equational rewrites: {}  rule rewrites: 0  \
+                 variant narrowing steps: 0  narrowing steps: 0",
+                self.memberships,
+                self.rewrites - self.memberships
+            );
+        }
+        out
+    }
+}
+
+/// `X --> a`, one line each.
+pub fn substitution_text(substitution: &[(String, String)]) -> String {
+    if substitution.is_empty() {
+        return "empty substitution\n".to_owned();
+    }
+    substitution.iter().map(|(var, value)| format!("{var} --> {value}\n")).collect()
+}
+
+impl Answer {
+    /// As Maude says it, with final newline.
+    pub fn text(&self) -> String {
+        match self {
+            Answer::Echo { text, separated } => {
+                format!("{}{text}\n", if *separated { RULE } else { "" })
+            }
+            Answer::Result { sort, term, effort, .. } => {
+                format!("{}result {sort}: {term}\n", effort.text())
+            }
+            Answer::Parsed { sort, term, .. } => format!("{sort}: {term}\n"),
+            Answer::Decided { time, found, timing } => {
+                let time = if *timing { format!("Decision time: {}\n", time.text()) } else { String::new() };
+                time + if *found { "" } else { "No match.\n" }
+            }
+            Answer::Matcher(matcher) => {
+                let mut out = format!("\nMatcher {}\n", matcher.number);
+                if let Some(portion) = &matcher.portion {
+                    let _ = writeln!(out, "Matched portion = {}", portion.as_deref().unwrap_or("(whole)"));
+                }
+                out.push_str(&substitution_text(&matcher.substitution));
+                out
+            }
+            Answer::Matched { .. } => String::new(),
+            Answer::Text(text) => text.clone(),
+            Answer::Stopped(reason) => format!("{reason}\n"),
+        }
+    }
+
+    /// As a JSON object; `None` for what is only said to people.
+    pub fn json(&self) -> Option<Value> {
+        Some(match self {
+            Answer::Echo { .. } | Answer::Decided { .. } => return None,
+            Answer::Result { command, module, input, sort, term, effort } => json!({
+                "rwl": 1, "command": command, "module": module, "term": input, "sort": sort, "result": term,
+                "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
+            }),
+            Answer::Parsed { module, sort, term } => {
+                json!({"rwl": 1, "command": "parse", "module": module, "sort": sort, "term": term})
+            }
+            Answer::Matcher(matcher) => {
+                let pairs = matcher.substitution.iter().map(|(x, t)| (x.clone(), Value::from(t.as_str())));
+                json!({
+                    "rwl": 1, "matcher": matcher.number, "substitution": Value::Object(pairs.collect()),
+                    "portion": matcher.portion.clone().flatten(),
+                })
+            }
+            Answer::Matched { command, module, count } => {
+                json!({"rwl": 1, "command": command, "module": module, "matchers": count})
+            }
+            Answer::Text(text) => json!({"rwl": 1, "text": text}),
+            Answer::Stopped(reason) => json!({"rwl": 1, "stopped": reason}),
+        })
+    }
+}
+
+/// A diagnostic as a JSON object.
+pub fn diagnostic_json(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Advisory => "advisory",
+    };
+    let place = |span: Option<crate::base::Span>| {
+        span.map(|span| {
+            let (line, column) = sources.line_column(span.file, span.start);
+            (sources.name(span.file).to_owned(), line, column)
+        })
+    };
+    let at = place(diagnostic.span);
+    let notes: Vec<Value> = diagnostic
+        .notes
+        .iter()
+        .map(|(span, text)| {
+            let at = place(*span);
+            json!({
+                "file": at.as_ref().map(|a| &a.0), "line": at.as_ref().map(|a| a.1),
+                "column": at.as_ref().map(|a| a.2), "message": text,
+            })
+        })
+        .collect();
+    json!({
+        "rwl": 1, "severity": severity, "code": diagnostic.code, "message": diagnostic.message,
+        "file": at.as_ref().map(|a| &a.0), "line": at.as_ref().map(|a| a.1),
+        "column": at.as_ref().map(|a| a.2), "label": diagnostic.label, "notes": notes,
+        "hint": diagnostic.hint,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_read_as_maudes_do() {
+        let mut effort = Effort {
+            rewrites: 28,
+            memberships: 3,
+            time: Time { cpu: Duration::from_millis(4), real: Duration::from_millis(3) },
+            show_stats: true,
+            show_timing: true,
+            show_breakdown: false,
+        };
+        let check = |effort: Effort, expected: &str| {
+            let (sort, term) = ("Nat".to_owned(), "5".to_owned());
+            let (module, input) = (String::new(), String::new());
+            let answer = Answer::Result { command: "reduce", module, input, sort, term, effort };
+            assert_eq!(answer.text(), expected);
+        };
+        check(effort, "rewrites: 28 in 4ms cpu (3ms real) (7000 rewrites/second)\nresult Nat: 5\n");
+        effort.show_timing = false;
+        check(effort, "rewrites: 28\nresult Nat: 5\n");
+        effort.show_breakdown = true;
+        check(
+            effort,
+            "rewrites: 28\nmb applications: 3  equational rewrites: 25  rule rewrites: 0  \
+             variant narrowing steps: 0  narrowing steps: 0\nresult Nat: 5\n",
+        );
+        effort.show_stats = false;
+        check(effort, "result Nat: 5\n");
+    }
+}
