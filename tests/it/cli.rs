@@ -1,0 +1,206 @@
+//! Flags, exit codes, standard input, files.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::support::*;
+
+/// A directory with files, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, files: &[(&str, &str)]) -> Scratch {
+        let path = std::env::temp_dir().join(format!("rwl-test-{}-{name}", std::process::id()));
+        for (file, text) in files {
+            let file = path.join(file);
+            std::fs::create_dir_all(file.parent().expect("below the directory")).expect("writable");
+            std::fs::write(file, text).expect("writable");
+        }
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const PEANO: &str = "fmod PEANO is sort N . op z : -> N . op s : N -> N . op p : N N -> N . vars X Y : N .
+  eq p(z, Y) = Y . eq p(s(X), Y) = s(p(X, Y)) . endfm\n";
+const LOOP: &str = "fmod LOOP is sort N . op a : -> N . op f : N -> N . var X : N . eq f(X) = f(X) . endfm\n";
+
+fn check(args: &[&str], input: &str, code: i32, expected: &str) {
+    let output = rwl(args, input);
+    let said = without_times(&text(&output.stdout));
+    assert_eq!(said, expected, "{args:?}: {}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {}", text(&output.stderr));
+}
+
+#[test]
+fn standard_input_runs_like_a_file() {
+    let rule = "==========================================\n";
+    let answer = format!("{rule}reduce in NAT : 1 + 2 .\nrewrites: 1\nresult NzNat: 3\nBye.\n");
+    check(&[], "red in NAT : 1 + 2 .\n", 0, &answer);
+    check(&["-no-banner", "-interactive=no"], "", 2, "");
+    check(&[], "red in NAT : 1 + 2 .\nquit\nred 7 .\n", 0, &answer);
+    check(&[], "", 0, "Bye.\n");
+    check(&[], "fmod A is", 2, "\nBye.\n");
+}
+
+#[test]
+fn exit_codes_tell_what_happened() {
+    let scratch = Scratch::new(
+        "codes",
+        &[("good.maude", PEANO), ("bad.maude", "fmod A is sort S . op a : -> T .\n"), ("loop.maude", LOOP)],
+    );
+    let code = |args: &[&str], input: &str| rwl_in(&scratch.0, args, input).status.code();
+    assert_eq!(code(&["run", "good.maude"], ""), Some(0));
+    assert_eq!(code(&["run", "bad.maude"], ""), Some(2));
+    assert_eq!(code(&["run", "missing.maude"], ""), Some(2));
+    assert_eq!(code(&["run"], ""), Some(2));
+    assert_eq!(code(&["--nonsense"], ""), Some(2));
+    assert_eq!(code(&["--help"], ""), Some(0));
+    assert_eq!(code(&["good.maude"], "red p(z, nonsense) .\n"), Some(2));
+    assert_eq!(code(&["loop.maude", "--time", "0.3"], "red f(a) .\n"), Some(3));
+}
+
+#[test]
+fn maude_flags_are_taken() {
+    let all = "-no-banner -no-advise -always-advise -no-mixfix -no-wrap -ansi-color -no-ansi-color -tecla -no-tecla \
+               -batch -print-to-stderr -random-seed=3 -xml-log=/dev/null -erewrite-loop-mode -allow-processes \
+               -allow-files -allow-dir -trust -assoc-unif-depth=1.0 -no-prelude";
+    check(&all.split_whitespace().collect::<Vec<_>>(), "", 0, "Bye.\n");
+    for flag in ["-version", "--version", "-V"] {
+        let output = rwl(&[flag], "");
+        assert!(text(&output.stdout).starts_with("rwl "), "{flag}");
+    }
+    let mixfix = rwl(&["-no-mixfix"], "parse in NAT : 1 + X:Nat .\n");
+    assert_eq!(text(&mixfix.stdout), "NzNat: _+_(1, X:Nat)\nBye.\n");
+}
+
+#[test]
+fn files_are_found_where_maude_finds_them() {
+    let scratch = Scratch::new(
+        "files",
+        &[
+            ("main.maude", "load sub/one\nload sub/one.maude\nsload sub/one\npwd\n"),
+            ("sub/one.maude", "load two\n"),
+            ("sub/two.maude", "parse in NAT : 2 .\n"),
+            ("lib/three.maude", "parse in NAT : 3 .\n"),
+            ("lib/four.rwl", "parse in NAT : 4 .\n"),
+        ],
+    );
+    let output = rwl_in(&scratch.0, &["run", "main"], "");
+    let here = scratch.0.canonicalize().expect("it exists");
+    assert_eq!(text(&output.stdout), format!("NzNat: 2\nNzNat: 2\n{}\n", here.display()));
+    let mut command = Command::new(RWL);
+    command.args(["run", "three", "four"]).env("RWL_LIB", scratch.0.join("lib")).current_dir(&scratch.0);
+    let output = run(&mut command, "", Duration::from_secs(20)).expect("in time");
+    assert_eq!(text(&output.stdout), "NzNat: 3\nNzNat: 4\n", "{}", text(&output.stderr));
+    let missing = rwl_in(&scratch.0, &["run", "nowhere.maude"], "");
+    assert!(text(&missing.stderr).contains("there is no file nowhere.maude"));
+    let model_checker = rwl_in(&scratch.0, &[], "load model-checker\n");
+    assert_eq!(model_checker.status.code(), Some(0), "{}", text(&model_checker.stderr));
+}
+
+#[test]
+fn a_file_that_loads_itself_is_stopped() {
+    let scratch = Scratch::new("itself", &[("a.maude", "load a\n")]);
+    let output = rwl_in(&scratch.0, &["run", "a.maude"], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("loads itself"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn answers_come_as_soon_as_an_item_is_complete() {
+    let mut child = Command::new(RWL).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    for _ in 0..2 {
+        input.write_all(b"parse in NAT\n : 1\n").expect("open");
+        input.flush().expect("open");
+        std::thread::sleep(Duration::from_millis(20));
+        input.write_all(b" + 1 .\n").expect("open");
+        assert_eq!(lines.next().expect("a line").expect("text"), "NzNat: 1 + 1");
+    }
+    drop(input);
+    assert_eq!(lines.next().expect("a line").expect("text"), "Bye.");
+    assert!(child.wait().expect("ends").success());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{RWL} -no-wrap | head -1; true"));
+    let input = "show ops NAT .\n".repeat(200);
+    let output = run(&mut command, &input, Duration::from_secs(30)).expect("ends in time");
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+}
+
+#[test]
+fn an_interrupt_stops_the_command_and_the_batch() {
+    let scratch = Scratch::new("interrupt", &[("loop.maude", &format!("{LOOP}red f(a) .\nparse a .\n"))]);
+    let mut command = Command::new(RWL);
+    command.args(["-batch", "loop.maude"]).current_dir(&scratch.0);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut next = || lines.next().map(|line| line.expect("text"));
+    assert_eq!(next().as_deref(), Some("=========================================="));
+    assert_eq!(next().as_deref(), Some("reduce in LOOP : f(a) ."));
+    assert!(Command::new("kill").arg("-INT").arg(child.id().to_string()).status().expect("runs").success());
+    assert_eq!(next().as_deref(), Some("Interrupted."));
+    assert_eq!(next().as_deref(), Some("Bye."));
+    assert_eq!(child.wait().expect("ends").code(), Some(3));
+}
+
+#[test]
+fn json_is_one_object_per_answer_and_message() {
+    let output = rwl(&["--format", "json"], "red in NAT : 2 * 3 .\nred 1 + .\nmatch X:Nat <=? 5 .\n");
+    let said: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(said[0]["result"], "6");
+    assert_eq!(said[0]["sort"], "NzNat");
+    assert_eq!(said[0]["rewrites"], 1);
+    assert_eq!(said[1]["substitution"]["X:Nat"], "5");
+    let message: serde_json::Value =
+        serde_json::from_str(text(&output.stderr).lines().next().expect("a message")).expect("JSON");
+    assert_eq!(message["severity"], "error");
+    assert_eq!((&message["file"], &message["line"]), (&"<standard input>".into(), &2.into()));
+}
+
+#[test]
+fn answers_go_to_a_file_on_request() {
+    let scratch = Scratch::new("output", &[("a.maude", "parse in NAT : 1 .\n")]);
+    let output = rwl_in(&scratch.0, &["run", "a.maude", "--output", "out.txt"], "");
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(std::fs::read_to_string(scratch.0.join("out.txt")).expect("written"), "NzNat: 1\n");
+}
+
+#[test]
+fn long_lines_break_as_maude_breaks_them() {
+    let list = (1..40).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
+    let input = format!("parse in NAT-LIST : {list} .\n");
+    let wrapped = text(&rwl(&[], &input).stdout);
+    assert!(wrapped.lines().all(|line| line.len() <= 79), "{wrapped}");
+    assert!(wrapped.lines().nth(1).is_some_and(|line| line.starts_with("    ")), "{wrapped}");
+    assert_eq!(text(&rwl(&["-no-wrap"], &input).stdout).lines().count(), 2);
+}
+
+#[test]
+fn deep_terms_do_not_overflow_the_stack() {
+    let depth = 100_000;
+    let term = format!("{}z{}", "s(".repeat(depth), ")".repeat(depth));
+    let input = format!("{PEANO}red p({term}, z) .\n");
+    let output = rwl(&["-no-wrap"], &input);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        text(&output.stderr).chars().take(500).collect::<String>()
+    );
+    assert!(text(&output.stdout).contains(&format!("rewrites: {}", depth + 1)));
+}

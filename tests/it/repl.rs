@@ -1,0 +1,125 @@
+//! The prompt, on a pseudo-terminal that the command `script` makes.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::support::*;
+
+/// What the screen showed, with the escape sequences of the line editor removed. Each line is
+/// typed when the prompt is there.
+fn session(lines: &[&str], args: &str) -> String {
+    let home = std::env::temp_dir().join(format!("rwl-repl-{}-{}", std::process::id(), lines.concat().len()));
+    let mut command = Command::new("script");
+    command.args(["-qec", &format!("{RWL} {args}"), "/dev/null"]);
+    command.env("TERM", "xterm").env("XDG_STATE_HOME", &home).env("NO_COLOR", "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("`script` starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut output = child.stdout.take().expect("piped");
+    let screen = Arc::new(Mutex::new(Vec::new()));
+    let reader = std::thread::spawn({
+        let screen = screen.clone();
+        move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                screen.lock().expect("no panic").extend_from_slice(&bytes[..count]);
+            }
+        }
+    });
+    let shown = || plain(&text(&screen.lock().expect("no panic")));
+    let mut from = 0;
+    for line in lines {
+        let start = Instant::now();
+        loop {
+            if *line == INTERRUPT {
+                // It is sent to a running command, not to the prompt.
+                std::thread::sleep(Duration::from_millis(300));
+                break;
+            }
+            let now = shown();
+            let prompt = now[from.min(now.len())..].rfind("> ").filter(|_| now.ends_with("> "));
+            if prompt.is_some() || start.elapsed() > Duration::from_secs(20) {
+                from = now.len();
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        input.write_all(line.as_bytes()).expect("open");
+        input.flush().expect("open");
+    }
+    child.wait().expect("it ends");
+    reader.join().expect("no panic");
+    let _ = std::fs::remove_dir_all(&home);
+    shown()
+}
+
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            if chars.next_if_eq(&'[').is_some() {
+                while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {}
+            }
+        } else if c != '\r' {
+            out.push(c);
+        }
+    }
+    without_times(&out)
+}
+
+/// Ctrl-C
+const INTERRUPT: &str = "\u{3}";
+
+fn has_script() -> bool {
+    Command::new("script").arg("--version").output().is_ok()
+}
+
+#[test]
+fn items_over_several_lines_run_when_complete() {
+    if !has_script() {
+        return;
+    }
+    let screen =
+        session(&["fmod A is sort S .\r", "op a : -> S .\r", "endfm\r", "red\r", "a\r", ".\r", "quit\r"], "");
+    assert!(screen.contains("rwl> "), "{screen}");
+    assert!(screen.contains("...> "), "{screen}");
+    assert!(screen.contains("reduce in A : a .\nrewrites: 0\nresult S: a\n"), "{screen}");
+    assert!(screen.contains("Bye."), "{screen}");
+    assert!(!screen.contains("====="), "{screen}");
+}
+
+#[test]
+fn mistakes_leave_the_prompt() {
+    if !has_script() {
+        return;
+    }
+    let screen =
+        session(&["red in NAT : 1 + .\r", "help\r", "red in NAT : 2 + 2 .\r", "\u{4}"], "-no-banner");
+    assert!(screen.contains("error["), "{screen}");
+    assert!(screen.contains("Tab completes"), "{screen}");
+    assert!(screen.contains("result NzNat: 4"), "{screen}");
+    assert!(screen.contains("Bye."), "{screen}");
+}
+
+#[test]
+fn tab_completes() {
+    if !has_script() {
+        return;
+    }
+    let screen = session(&["sel\tCONVERSI\t.\r", "red 1 .\r", "quit\r"], "-no-banner");
+    assert!(screen.contains("reduce in CONVERSION : 1 ."), "{screen}");
+}
+
+#[test]
+fn an_interrupt_stops_the_command_and_not_the_session() {
+    if !has_script() {
+        return;
+    }
+    let module = "fmod LOOP is sort N . op a : -> N . op f : N -> N . var X : N . eq f(X) = f(X) . endfm\r";
+    let screen = session(&[module, "red f(a) .\r", INTERRUPT, "red a .\r", "quit\r"], "-no-banner");
+    assert!(screen.contains("Interrupted."), "{screen}");
+    assert!(screen.contains("result N: a"), "{screen}");
+}
