@@ -620,7 +620,7 @@ impl World {
         let sym = self.heap.sym(&self.sy, t);
         if t.is_node() && self.heap.layout(t) == Layout::Raw as u32 {
             return match sym {
-                _ if sym == self.sy.string => text.push_str(&literal::escape(&self.heap.bytes(t))),
+                _ if sym == self.sy.string => text.push_str(&literal::escape(self.heap.bytes(t))),
                 _ if sym == self.sy.float => text.push_str(&literal::print_float(self.heap.float_value(t))),
                 _ => write!(text, "'{}", self.heap.qid_name(t)).unwrap(),
             };

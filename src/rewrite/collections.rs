@@ -11,7 +11,7 @@ impl Machine {
     /// `ListSplit`: see [`code::Op::ListSplit`].
     #[inline]
     pub(super) fn list_split(&mut self, sy: &Symbols, w: u64, spec: u64, base: usize) -> bool {
-        let (sym, left) = (spec as u32 & 0xFFFF_FFFF, code::n(w));
+        let (sym, left) = (spec as u32, code::n(w));
         let right = (spec >> 32 & 0xFF) as usize;
         let mode = spec >> 40 & 0xFF;
         let first = base + (spec >> 48) as usize;
@@ -35,9 +35,7 @@ impl Machine {
         }
         let elements: &[Term] =
             if is_list { self.heap.args(subject) } else { std::slice::from_ref(&subject) };
-        for i in 0..left {
-            self.stack[first + i] = elements[i];
-        }
+        self.stack[first..first + left].copy_from_slice(&elements[..left]);
         for i in 0..right {
             self.stack[first + left + i] = elements[len - right + i];
         }

@@ -505,7 +505,7 @@ impl Compiler<'_> {
     fn eval_args(&mut self, args: &[u32], arity: usize) {
         for &arg in args {
             self.asm.emit(inst(Op::Eval, 0, arg as Reg, 0));
-            self.asm.emit((1u64 << arity.min(63)) - 1 | if arity >= 63 { 1 << 63 } else { 0 });
+            self.asm.emit(((1u64 << arity.min(63)) - 1) | if arity >= 63 { 1 << 63 } else { 0 });
         }
     }
 
@@ -705,7 +705,7 @@ impl Compiler<'_> {
         }
         if let Some(Special::Equality { equal, not_equal }) = &plan.special {
             self.trace_redex(op, 1);
-            self.asm.emit(inst(Op::Arg, 0, 1, 0 | 1 << 16));
+            self.asm.emit(inst(Op::Arg, 0, 1, 1 << 16));
             self.asm.emit(inst(Op::Arg, 0, 0, 0));
             self.asm.emit(inst3(Op::Equality, 0, 0, 0, 1));
             self.asm.emit(u64::from(equal.0) | u64::from(not_equal.0) << 32);
