@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why a computation stopped before its end.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Interrupt {
     /// Ctrl-C, or a caller that raised the flag.
     Cancelled,
     /// A memory limit was reached.
     Memory,
+    /// Conditions are nested too deeply.
+    Depth,
+    /// A state has something in it that is not reduced, which cannot be explored.
+    Unreduced,
     /// A time limit was reached.
     Time,
 }

@@ -100,12 +100,9 @@ impl StringOp {
                 Some(cx.heap.string(cx.sy, &text))
             }
             (StringOp::Concat, &[t, u]) => {
-                let (left, right) = (read(cx, t)?.len(), read(cx, u)?.len());
-                match (left, right) {
-                    (0, _) => Some(u),
-                    (_, 0) => Some(t),
-                    _ => Some(cx.heap.string_of_parts(cx.sy, &[(t, 0..left), (u, 0..right)])),
-                }
+                read(cx, t)?;
+                read(cx, u)?;
+                Some(cx.heap.string_concat(cx.sy, t, u))
             }
             (StringOp::Relation(holds, truth), &[t, u]) => {
                 Some(truth.of(holds(compare(read(cx, t)?, read(cx, u)?))))

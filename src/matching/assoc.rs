@@ -23,6 +23,8 @@ pub(super) struct AssocSub {
     places: Vec<Places>,
     /// How each gap is divided.
     partitions: Vec<Partition>,
+    /// Does the matched part also have a one-sided identity that vanishes beside the rest?
+    with_identity: bool,
     mark: usize,
 }
 
@@ -144,7 +146,9 @@ impl Run<'_, '_> {
         let partitions = layout.groups.iter().map(|_| Partition::default()).collect();
         let vars: Vec<usize> =
             layout.groups.iter().flat_map(|g| &g.parts).map(|p| p.arg).filter(|&a| a < RIGHT).collect();
-        let sub = AssocSub { node: id, extension, subject, layout, places, partitions, mark: 0 };
+        let with_identity = false;
+        let sub =
+            AssocSub { node: id, extension, subject, layout, places, partitions, with_identity, mark: 0 };
         out.push(Sub::Assoc(Box::new(sub)));
         for arg in vars {
             if let Arg::Var(TopVar { var, stands_for: Some(node), .. }) = &assoc.args[arg] {
@@ -160,14 +164,15 @@ impl Run<'_, '_> {
     }
 
     /// The elements of a bound variable's value that do not vanish at a place: how many to
-    /// skip, and how many there are.
-    fn value_range(&self, assoc: &Assoc, place: usize, extension: bool, value: Term) -> (usize, usize) {
+    /// skip, and how many there are. `beside`: is there something beside the pattern?
+    fn value_range(&self, assoc: &Assoc, place: usize, beside: bool, value: Term) -> (usize, usize) {
         let heap = &*self.cx.heap;
+        let vanishes = beside || assoc.is_identity_possible(place);
         if self.is_identity(assoc, value) {
-            return (0, usize::from(!(extension || assoc.is_identity_possible(place))));
+            return (0, usize::from(!vanishes));
         }
         let elements = heap.elements(self.cx.sy, assoc.sym, &value);
-        if assoc.left_id != assoc.right_id && assoc.is_identity_possible(place) {
+        if assoc.left_id != assoc.right_id && vanishes {
             // `a e` before something is `a`, if `e` is a left identity.
             if assoc.left_id && self.is_identity(assoc, elements[elements.len() - 1]) {
                 return (0, elements.len() - 1);
@@ -325,21 +330,33 @@ impl Run<'_, '_> {
         }
         for place in from..to {
             let mut len = 1;
-            if let Arg::Var(var) = &assoc.args[place] {
-                let value = self.slots[var.var.slot as usize];
-                if !value.is_none() {
-                    (_, len) = self.value_range(assoc, place, extension, value);
-                } else if !var.is_unit() || extension && assoc.is_awkward(place, var) {
-                    if let Some(mut done) = block.take() {
-                        done.to = place;
-                        layout.blocks.push(done);
-                        layout.groups.push(std::mem::take(&mut group));
+            let flexible = match &assoc.args[place] {
+                Arg::Var(var) => {
+                    let value = self.slots[var.var.slot as usize];
+                    let awkward = extension && assoc.is_awkward(place, var);
+                    if !value.is_none() {
+                        (_, len) = self.value_range(assoc, place, extension, value);
                     }
-                    let min = usize::from(!(var.take_identity || extension && assoc.is_awkward(place, var)));
+                    let min = usize::from(!(var.take_identity || awkward));
                     let max = var.bound.map_or(UNBOUNDED, |b| b as usize);
-                    group.parts.push(Part { arg: place, min, max });
-                    continue;
+                    (value.is_none() && (!var.is_unit() || awkward)).then_some((min, max))
                 }
+                // An identity that only what is beside the pattern makes disappear.
+                Arg::Ground(fixed) => (extension
+                    && assoc.left_id != assoc.right_id
+                    && !assoc.is_identity_possible(place)
+                    && self.is_identity(assoc, fixed.term(self.cx.heap)))
+                .then_some((0, 1)),
+                Arg::Alien(_) => None,
+            };
+            if let Some((min, max)) = flexible {
+                if let Some(mut done) = block.take() {
+                    done.to = place;
+                    layout.blocks.push(done);
+                    layout.groups.push(std::mem::take(&mut group));
+                }
+                group.parts.push(Part { arg: place, min, max });
+                continue;
             }
             block.get_or_insert(Block { from: place, ..Block::default() }).len += len;
         }
@@ -510,6 +527,13 @@ impl Run<'_, '_> {
         let end = sub.gap_end(number);
         let parts = &sub.layout.groups[number].parts;
         let partition = &mut sub.partitions[number];
+        let one_sided = assoc.left_id != assoc.right_id;
+        // The part beside which a one-sided identity at the end of the pattern vanishes.
+        let outer = match sub.extension && one_sided {
+            true if assoc.left_id => parts.iter().position(|part| part.arg == RIGHT),
+            true => parts.iter().position(|part| part.arg == LEFT),
+            false => None,
+        };
         let mut more = if first {
             partition.mark = self.mark();
             partition.first(parts, end - start)
@@ -518,12 +542,14 @@ impl Run<'_, '_> {
         };
         while more {
             self.undo(partition.mark);
+            let beside = outer.is_some_and(|side| partition.part(side).1 > 0);
+            let vanishes = |arg: usize| beside || assoc.is_identity_possible(arg);
             if partition.variant == 0 {
                 partition.variants = 1;
-                if assoc.left_id != assoc.right_id {
+                if one_sided {
                     for (i, part) in parts.iter().enumerate() {
                         let (_, len) = partition.part(i);
-                        let may_hide = part.arg < RIGHT && assoc.is_identity_possible(part.arg);
+                        let may_hide = part.arg < RIGHT && vanishes(part.arg);
                         if may_hide && len > 0 && len < part.max {
                             partition.variants = partition.variants.saturating_mul(2);
                         }
@@ -533,17 +559,25 @@ impl Run<'_, '_> {
             // The bits of the variant, first variable first.
             let mut variants = partition.variants;
             let found = parts.iter().enumerate().filter(|(_, part)| part.arg < RIGHT).all(|(i, part)| {
-                let Arg::Var(var) = &assoc.args[part.arg] else { unreachable!("groups have variables") };
                 let (at, len) = partition.part(i);
                 let mut hides = false;
-                if partition.variants > 1 && assoc.is_identity_possible(part.arg) && len > 0 && len < part.max
-                {
+                if partition.variants > 1 && vanishes(part.arg) && len > 0 && len < part.max {
                     variants /= 2;
                     hides = partition.variant / variants % 2 == 1;
                 }
+                if len == 0 && one_sided && !vanishes(part.arg) {
+                    return false;
+                }
+                let var = match &assoc.args[part.arg] {
+                    Arg::Var(var) => var,
+                    Arg::Ground(fixed) => {
+                        return len == 0 || self.is_fixed(*fixed, self.element(sub.subject, start + at));
+                    }
+                    Arg::Alien(_) => unreachable!("groups have no subpatterns"),
+                };
                 let value = self.slots[var.var.slot as usize];
                 if !value.is_none() {
-                    let range = self.value_range(assoc, part.arg, sub.extension, value);
+                    let range = self.value_range(assoc, part.arg, beside, value);
                     return !hides
                         && range.1 == len
                         && self.is_value_at(assoc, sub.subject, start + at, value, range);
@@ -562,6 +596,23 @@ impl Run<'_, '_> {
                 }
             });
             if found {
+                if outer.is_some() {
+                    let mut args = parts.iter().enumerate().filter(|(_, part)| part.arg < RIGHT);
+                    let first = args.clone().next();
+                    let last = if assoc.left_id { args.next_back() } else { first };
+                    // Maude looks at the first variable here, also where the last one is meant.
+                    sub.with_identity = beside
+                        && first.zip(last).is_some_and(|((_, first), (last, _))| {
+                            let taken = match &assoc.args[first.arg] {
+                                Arg::Var(var) => {
+                                    let value = self.slots[var.var.slot as usize];
+                                    self.cx.heap.elements(self.cx.sy, assoc.sym, &value).len()
+                                }
+                                _ => 1,
+                            };
+                            taken > partition.part(last).1
+                        });
+                }
                 return true;
             }
             more = partition.advance(parts);
@@ -583,7 +634,7 @@ impl Run<'_, '_> {
         let value = self.cx.heap.slice(self.cx.sy, assoc.sym, subject, at, len)?;
         let identity = self.cx.heap.consts[assoc.identity?];
         let (a, b) = if assoc.left_id { (value, identity) } else { (identity, value) };
-        let value = self.cx.heap.concat(self.cx.sy, assoc.sym, a, b);
+        let value = self.cx.heap.append(self.cx.sy, assoc.sym, a, b);
         if assoc.resort {
             (self.cx.resort)(self.cx.heap, value);
         }
@@ -600,23 +651,10 @@ impl Run<'_, '_> {
         let last = &sub.partitions[sub.partitions.len() - 1];
         let right = last.part(sub.layout.groups[sub.layout.groups.len() - 1].parts.len() - 1).1;
         let len = sub.layout.hi;
-        if len - left - right < 2 {
+        if len - left - right + usize::from(sub.with_identity) < 2 {
             return false;
         }
-        if assoc.left_id != assoc.right_id {
-            // An end that took the identity where only an extension makes that disappear.
-            let (place, side) = if assoc.left_id { (assoc.args.len() - 1, right) } else { (0, left) };
-            if let Arg::Var(var) = &assoc.args[place]
-                && assoc.is_awkward(place, var)
-                && side == 0
-                && self.is_identity(assoc, self.slots[var.var.slot as usize])
-                && !self
-                    .is_identity(assoc, self.element(sub.subject, if assoc.left_id { len - 1 } else { 0 }))
-            {
-                return false;
-            }
-        }
-        self.state.rest = self.list_rest(assoc, sub.subject, left, len - right);
+        self.state.rest = self.list_rest(assoc, sub.subject, left, len - right, sub.with_identity);
         true
     }
 
@@ -625,7 +663,7 @@ impl Run<'_, '_> {
         assoc.identity.is_some_and(|identity| heap.equal(self.cx.sy, heap.consts[identity], t))
     }
 
-    fn list_rest(&mut self, assoc: &Assoc, subject: Term, from: usize, to: usize) -> Rest {
+    fn list_rest(&mut self, assoc: &Assoc, subject: Term, from: usize, to: usize, identity: bool) -> Rest {
         let len = self.cx.heap.args(subject).len();
         if from == 0 && to == len {
             return Rest::Whole;
@@ -640,7 +678,7 @@ impl Run<'_, '_> {
             }
             side
         };
-        Rest::List { left: side(0, from), right: side(to, len - to) }
+        Rest::List { left: side(0, from), right: side(to, len - to), identity }
     }
 
     /// The subject has another operator on top: all arguments but one take the identity.
@@ -704,7 +742,7 @@ impl Run<'_, '_> {
                 self.undo(mark);
                 return None;
             }
-            self.state.rest = self.list_rest(assoc, subject, gaps.first, gaps.last);
+            self.state.rest = self.list_rest(assoc, subject, gaps.first, gaps.last, false);
         }
         Some(true)
     }

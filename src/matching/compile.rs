@@ -652,7 +652,9 @@ impl Compiler<'_, '_> {
             .iter()
             .map(|arg| match arg {
                 Arg::Var(var) => usize::from(is_certain(var) && !outside.contains(var.var.slot)),
-                _ => 1,
+                // It may be the identity.
+                Arg::Ground(_) => usize::from(!(top && one_sided)),
+                Arg::Alien(_) => 1,
             })
             .sum();
         let total_max = args.iter().try_fold(0usize, |sum, arg| match arg {

@@ -87,8 +87,9 @@ pub enum Rest {
     Whole,
     /// The elements of the subject's multiset that were not matched.
     Bag(Term),
-    /// What stands to the left and to the right of the matched part of a list.
-    List { left: Option<Term>, right: Option<Term> },
+    /// What stands to the left and to the right of the matched part of a list; `identity` if the
+    /// part also has a one-sided identity that vanishes beside what is left.
+    List { left: Option<Term>, right: Option<Term>, identity: bool },
     /// How many applications of the subject's iter operator are left around the matched part.
     Iter(Int),
 }
@@ -165,7 +166,7 @@ impl Rest {
     fn roots(&mut self, f: &mut dyn FnMut(&mut Term)) {
         match self {
             Rest::Bag(t) => f(t),
-            Rest::List { left, right } => {
+            Rest::List { left, right, .. } => {
                 left.iter_mut().chain(right).for_each(f);
             }
             Rest::Whole | Rest::Iter(_) => {}

@@ -71,6 +71,7 @@ fn instantiate(
             Node::Var(var) => values[vars.iter().position(|v| v == var).expect("one of its variables")],
             Node::App { op, arity } if *arity > 0 => {
                 let args = stack.split_off(stack.len() - *arity as usize);
+                let args = without_identities(heap, sy, op.0, args);
                 heap.apply(sy, op.0, &args)
             }
             Node::Iter { op, count } => {
@@ -82,6 +83,20 @@ fn instantiate(
         stack.push(term);
     }
     stack.pop().expect("a root")
+}
+
+/// The elements of a list without the one-sided identities that something follows (or goes before):
+/// building a list leaves those inside.
+fn without_identities(heap: &Heap, sy: &Symbols, sym: u32, args: Vec<Term>) -> Vec<Term> {
+    let info = &sy.info[sym as usize];
+    let Some(identity) = info.identity.filter(|e| info.class == Class::Assoc && e.left != e.right) else {
+        return args;
+    };
+    let e = heap.consts[identity.constant];
+    let elements: Vec<Term> = args.iter().flat_map(|t| heap.elements(sy, sym, t).iter().copied()).collect();
+    let kept = if identity.left { elements.len() - 1 } else { 0 };
+    let stays = |&(i, t): &(usize, Term)| i == kept || !heap.equal(sy, t, e);
+    elements.into_iter().enumerate().filter(stays).map(|(_, t)| t).collect()
 }
 
 /// The parts of a subject that an extension can leave matched, the whole first.
@@ -161,8 +176,10 @@ fn candidates(heap: &mut Heap, sy: &Symbols, subject: Term) -> Vec<Term> {
             };
             let e = heap.consts[identity.constant];
             let (a, b) = if identity.left { (values[i], e) } else { (e, values[i]) };
-            let value = heap.concat(sy, sym as u32, a, b);
-            values.push(value);
+            if !heap.equal(sy, values[i], e) {
+                let value = heap.append(sy, sym as u32, a, b);
+                values.push(value);
+            }
         }
     }
     values.sort_by(|&a, &b| heap.compare(sy, a, b));

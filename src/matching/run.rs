@@ -361,7 +361,7 @@ impl Run<'_, '_> {
                 pairs.retain(|p| p.1 > 0);
                 heap.bag(sy, sym, &pairs)
             }
-            Rest::List { left, right } => {
+            Rest::List { left, right, .. } => {
                 let len = |t: &Option<Term>| t.map_or(0, |t| heap.elements(sy, sym, &t).len());
                 let (before, after) = (len(left), len(right));
                 let all = heap.args(subject).len();

@@ -28,8 +28,23 @@ pub(super) fn membership(mb: &mut Membership, diagnostics: &mut Vec<Diagnostic>)
 pub(super) fn rule(rule: &mut Rule, diagnostics: &mut Vec<Diagnostic>) {
     let Rule { lhs, rhs, condition, attrs } = rule;
     if !attrs.nonexec && !check("rule", lhs, condition, Some(rhs), attrs.span, diagnostics) {
-        (attrs.nonexec, attrs.unbound) = (true, true);
+        // Unlike other statements such a rule is shown as [nonexec].
+        attrs.nonexec = true;
     }
+}
+
+/// Reports variables of a command's condition that nothing has bound.
+pub fn unbound_in_query(what: &str, pattern: &Tree, condition: &[Fragment], span: Span) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    check(what, pattern, condition, None, span, &mut diagnostics);
+    for diagnostic in &mut diagnostics {
+        diagnostic.severity = crate::base::Severity::Error;
+        diagnostic.message = diagnostic.message.replace(&format!("in {what}"), "in the condition");
+        diagnostic.label = "not bound by the pattern or an earlier condition".into();
+        diagnostic.notes.clear();
+        diagnostic.hint = Some("bind it by a := or => condition before".into());
+    }
+    diagnostics
 }
 
 fn check(

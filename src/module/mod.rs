@@ -16,6 +16,7 @@ mod translate;
 mod unit;
 mod view;
 
+pub use check::unbound_in_query;
 pub use database::{Broken, Modules};
 pub(crate) use sort_name::sort_name;
 pub use statement::{Equation, Fragment, Membership, Module, PrintItem, Rule, StatementAttrs};

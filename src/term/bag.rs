@@ -1,18 +1,18 @@
 //! Multisets of associative-commutative operators.
 //!
 //! Up to [`FLAT_MAX`] distinct elements a multiset is an ascending array of (element,
-//! multiplicity); above, a persistent weight-balanced search tree, so that adding to and taking
-//! from a multiset of n elements costs O(log n). Every tree node caches the sort of its subtree,
-//! the number of distinct elements and the largest multiplicity.
+//! multiplicity); above, a persistent tree over such arrays (`bag_tree`), so that adding to and
+//! taking from a multiset of n elements costs O(log n).
 
 use std::cmp::Ordering;
 
+use super::bag_tree::Change;
 use super::heap::{Heap, Layout, Term, header, header_sort};
 use super::symbols::Symbols;
 use crate::sorts::SortIx;
 
 /// Multisets with more distinct elements than this are trees.
-const FLAT_MAX: usize = 96;
+pub(super) const FLAT_MAX: usize = 96;
 
 impl Heap {
     /// Appends the elements of a multiset node with their multiplicities, ascending.
@@ -24,17 +24,7 @@ impl Heap {
             out.extend((0..n).map(|i| (self.word(at + 2 + 2 * i), self.word(at + 3 + 2 * i).0)));
             return;
         }
-        let mut path = Vec::new();
-        let mut node = self.word(at + 1);
-        loop {
-            while !node.is_none() {
-                path.push(node);
-                node = self.left(node);
-            }
-            let Some(top) = path.pop() else { return };
-            out.push((self.element(top), self.multiplicity(top)));
-            node = self.right(top);
-        }
+        self.tree_pairs(self.word(at + 1), out);
     }
 
     /// The pairs of `t` seen as a multiset of `sym`: its elements, or `t` alone once.
@@ -47,7 +37,7 @@ impl Heap {
         if self.layout(t) == Layout::Bag as u32 {
             self.word(t.at() + 1).0 as usize
         } else {
-            self.distinct(self.word(t.at() + 1)) as usize
+            self.tree_distinct(self.word(t.at() + 1))
         }
     }
 
@@ -57,30 +47,18 @@ impl Heap {
             let at = t.at();
             (0..self.bag_distinct(t)).map(|i| u64::from(self.word(at + 3 + 2 * i).0)).sum()
         } else {
-            u64::from(self.word(self.word(t.at() + 1).at() + 7).0)
+            self.tree_total(self.word(t.at() + 1))
         }
     }
 
     /// The element with the given number in ascending order, and its multiplicity.
     #[inline]
-    pub fn bag_nth(&self, t: Term, mut n: usize) -> (Term, u32) {
+    pub fn bag_nth(&self, t: Term, n: usize) -> (Term, u32) {
         let at = t.at();
         if self.layout(t) == Layout::Bag as u32 {
             return (self.word(at + 2 + 2 * n), self.word(at + 3 + 2 * n).0);
         }
-        let mut node = self.word(at + 1);
-        loop {
-            let left = self.left(node);
-            let before = self.distinct(left) as usize;
-            match n.cmp(&before) {
-                Ordering::Less => node = left,
-                Ordering::Equal => return (self.element(node), self.multiplicity(node)),
-                Ordering::Greater => {
-                    n -= before + 1;
-                    node = self.right(node);
-                }
-            }
-        }
+        self.tree_nth(self.word(at + 1), n)
     }
 
     /// The number of the first element from number `from` on whose multiplicity is at least `k`.
@@ -93,25 +71,15 @@ impl Heap {
         self.tree_first_multiple(self.word(at + 1), from, k)
     }
 
-    fn tree_first_multiple(&self, node: Term, from: usize, k: u32) -> Option<usize> {
-        if node.is_none() || self.max_multiplicity(node) < k {
-            return None;
-        }
-        let before = self.distinct(self.left(node)) as usize;
-        if from < before
-            && let Some(found) = self.tree_first_multiple(self.left(node), from, k)
-        {
-            return Some(found);
-        }
-        if from <= before && self.multiplicity(node) >= k {
-            return Some(before);
-        }
-        let rest = from.saturating_sub(before + 1);
-        self.tree_first_multiple(self.right(node), rest, k).map(|i| i + before + 1)
-    }
-
     /// The number and the multiplicity of an element, if it is there.
     pub fn bag_find(&self, sy: &Symbols, t: Term, element: Term) -> Option<(usize, u32)> {
+        if element.is_constant() && self.layout(t) == Layout::Bag as u32 {
+            // Constants come first: most often a glance at the first element tells.
+            let first = self.word(t.at() + 2);
+            if first != element && sy.rank(self.sym(sy, first)) > sy.rank(element.payload()) {
+                return None;
+            }
+        }
         let (place, found) = self.bag_search(t, |here| self.compare(sy, here, element));
         found.map(|multiplicity| (place, multiplicity))
     }
@@ -122,32 +90,31 @@ impl Heap {
     fn bag_search(&self, t: Term, order: impl Fn(Term) -> Ordering) -> (usize, Option<u32>) {
         let at = t.at();
         if self.layout(t) == Layout::Bag as u32 {
-            let (mut lo, mut hi) = (0, self.word(at + 1).0 as usize);
-            while lo < hi {
-                let mid = (lo + hi) / 2;
-                match order(self.word(at + 2 + 2 * mid)) {
-                    Ordering::Equal => return (mid, Some(self.word(at + 3 + 2 * mid).0)),
-                    Ordering::Greater => hi = mid,
-                    Ordering::Less => lo = mid + 1,
-                }
-            }
-            return (lo, None);
+            return self.search_pairs(at + 2, self.word(at + 1).0 as usize, order);
         }
-        let mut node = self.word(at + 1);
-        let mut before = 0;
-        while !node.is_none() {
-            match order(self.element(node)) {
-                Ordering::Equal => {
-                    return (before + self.distinct(self.left(node)) as usize, Some(self.multiplicity(node)));
-                }
-                Ordering::Greater => node = self.left(node),
-                Ordering::Less => {
-                    before += self.distinct(self.left(node)) as usize + 1;
-                    node = self.right(node);
-                }
+        let (before, pairs, n) = self.tree_leaf(self.word(at + 1), &order);
+        let (place, found) = self.search_pairs(pairs, n, order);
+        (before + place, found)
+    }
+
+    /// Binary search in `n` pairs from a place on; see [`Heap::bag_search`].
+    #[inline]
+    pub(super) fn search_pairs(
+        &self,
+        pairs: usize,
+        n: usize,
+        order: impl Fn(Term) -> Ordering,
+    ) -> (usize, Option<u32>) {
+        let (mut lo, mut hi) = (0, n);
+        while lo < hi {
+            let mid = (lo + hi) / 2;
+            match order(self.word(pairs + 2 * mid)) {
+                Ordering::Equal => return (mid, Some(self.word(pairs + 2 * mid + 1).0)),
+                Ordering::Greater => hi = mid,
+                Ordering::Less => lo = mid + 1,
             }
         }
-        (before, None)
+        (lo, None)
     }
 
     /// The number of the first element that is not below something, which `is_below` says.
@@ -235,7 +202,7 @@ impl Heap {
             let mut pairs = Vec::with_capacity(few);
             self.pairs(sy, sym, small, &mut pairs);
             for (element, multiplicity) in pairs {
-                root = self.tree_insert(sy, sym, root, element, multiplicity);
+                root = self.tree_insert(&Change { sy, sym, element, count: multiplicity }, root);
             }
             return self.new_tree(sym, root);
         }
@@ -315,19 +282,8 @@ impl Heap {
     /// Inserts into a flat multiset: one search, one copy.
     fn bag_insert(&mut self, sy: &Symbols, sym: u32, bag: Term, element: Term, multiplicity: u32) -> Term {
         let n = self.bag_distinct(bag);
-        let (mut lo, mut hi) = (0, n);
-        let mut found = false;
-        while lo < hi {
-            let mid = (lo + hi) / 2;
-            match self.compare(sy, element, self.bag_nth(bag, mid).0) {
-                Ordering::Equal => {
-                    (lo, found) = (mid, true);
-                    break;
-                }
-                Ordering::Less => hi = mid,
-                Ordering::Greater => lo = mid + 1,
-            }
-        }
+        let (lo, found) = self.search_pairs(bag.at() + 2, n, |here| self.compare(sy, here, element));
+        let found = found.is_some();
         let from = bag.at() + 2;
         if !found && n == FLAT_MAX {
             let mut pairs = Vec::with_capacity(n + 1);
@@ -367,7 +323,7 @@ impl Heap {
         let sym = self.sym(sy, t);
         if self.layout(t) == Layout::Tree as u32 {
             let root = self.tree_remove(sy, sym, self.word(t.at() + 1), n, count);
-            if self.distinct(root) as usize > FLAT_MAX / 2 {
+            if self.tree_distinct(root) > FLAT_MAX / 2 {
                 return self.new_tree(sym, root);
             }
             let small = self.new_tree(sym, root);
@@ -402,9 +358,41 @@ impl Heap {
         }
         self.words.extend_from_within(from + 2 * n + 2..from + 2 * distinct);
         let result = Term::node(at);
-        let sort = self.flat_sort(sy, sym, at);
+        let sort = match self.kept_sort(sy, sym, at + 2, n, (self.words[from + 2 * n], left)) {
+            true => header_sort(self.header(t)),
+            false => self.pairs_sort(sy, sym, at + 2, self.bag_count(at)),
+        };
         self.words[at] = Term(header(sym, Layout::Bag as u32, sort));
         result
+    }
+
+    /// The elements of a multiset that occur at least `k` times: the multiset that is `k` times
+    /// in it, as large as possible, and what is left (`NONE` if nothing is).
+    pub fn bag_repeated(&mut self, sy: &Symbols, t: Term, k: u32) -> Option<(Term, Term)> {
+        let first = self.bag_first_multiple(t, 0, k)?;
+        let sym = self.sym(sy, t);
+        if self.bag_first_multiple(t, first + 1, k).is_none() {
+            let (element, m) = self.bag_nth(t, first);
+            let is_all = self.bag_distinct(t) == 1 && m.is_multiple_of(k);
+            let rest = if is_all { Term::NONE } else { self.bag_remove(sy, t, first, m - m % k) };
+            let value = if m / k == 1 { element } else { self.bag(sy, sym, &[(element, m / k)]) };
+            return Some((value, rest));
+        }
+        let [mut pairs, mut taken] = std::mem::take(&mut self.pair_buffers);
+        pairs.clear();
+        taken.clear();
+        self.bag_pairs(t, &mut pairs);
+        pairs.retain_mut(|(element, m)| {
+            if *m >= k {
+                taken.push((*element, *m / k));
+                *m %= k;
+            }
+            *m > 0
+        });
+        let value = self.bag(sy, sym, &taken);
+        let rest = if pairs.is_empty() { Term::NONE } else { self.bag(sy, sym, &pairs) };
+        self.pair_buffers = [pairs, taken];
+        Some((value, rest))
     }
 
     pub(super) fn bag_sort(&self, sy: &Symbols, sym: u32, pairs: &[(Term, u32)]) -> SortIx {
@@ -423,14 +411,39 @@ impl Heap {
         total.unwrap_or(0)
     }
 
-    /// The sort of the flat multiset at a place whose header is not there yet.
-    fn flat_sort(&self, sy: &Symbols, sym: u32, at: usize) -> SortIx {
+    /// How many pairs a flat multiset at a place has.
+    fn bag_count(&self, at: usize) -> usize {
+        self.word(at + 1).0 as usize
+    }
+
+    /// Is the sort of several elements the same after one of them (the first of the pair) has
+    /// gone or has become rarer? `n` is its former number among the pairs from a place on. True
+    /// only if that is easily seen: a neighbour has the same sort, and sorts are absorbed.
+    pub(super) fn kept_sort(
+        &self,
+        sy: &Symbols,
+        sym: u32,
+        pairs: usize,
+        n: usize,
+        (element, left): (Term, u32),
+    ) -> bool {
+        if !sy.info[sym as usize].absorbs {
+            return false;
+        }
+        let end = self.words.len();
+        let same = |place: usize| {
+            (pairs..end).contains(&place) && self.sort(sy, self.word(place)) == self.sort(sy, element)
+        };
+        left > 0 || same((pairs + 2 * n).wrapping_sub(2)) || same(pairs + 2 * n)
+    }
+
+    /// The sort of `n` pairs from a place on.
+    pub(super) fn pairs_sort(&self, sy: &Symbols, sym: u32, pairs: usize, n: usize) -> SortIx {
         let diagram = &sy.info[sym as usize].diagram;
-        let n = self.word(at + 1).0 as usize;
         let mut total = None;
         for i in 0..n {
-            let sort = self.sort(sy, self.word(at + 2 + 2 * i));
-            for _ in 0..self.word(at + 3 + 2 * i).0 {
+            let sort = self.sort(sy, self.word(pairs + 2 * i));
+            for _ in 0..self.word(pairs + 2 * i + 1).0 {
                 let next = total.map_or(sort, |total| diagram.binary(total, sort));
                 if total == Some(next) {
                     break;
@@ -445,171 +458,5 @@ impl Heap {
         let sort = header_sort(self.header(root));
         let at = self.push_words([Term(header(sym, Layout::Tree as u32, sort)), root]);
         Term::node(at)
-    }
-
-    #[inline(always)]
-    fn left(&self, node: Term) -> Term {
-        self.word(node.at() + 1)
-    }
-    #[inline(always)]
-    fn right(&self, node: Term) -> Term {
-        self.word(node.at() + 2)
-    }
-    #[inline(always)]
-    fn element(&self, node: Term) -> Term {
-        self.word(node.at() + 3)
-    }
-    #[inline(always)]
-    fn multiplicity(&self, node: Term) -> u32 {
-        self.word(node.at() + 4).0
-    }
-    #[inline(always)]
-    fn distinct(&self, node: Term) -> u32 {
-        if node.is_none() { 0 } else { self.word(node.at() + 5).0 }
-    }
-    fn max_multiplicity(&self, node: Term) -> u32 {
-        if node.is_none() { 0 } else { self.word(node.at() + 6).0 }
-    }
-    fn total(&self, node: Term) -> u32 {
-        if node.is_none() { 0 } else { self.word(node.at() + 7).0 }
-    }
-
-    fn tree_node(
-        &mut self,
-        sy: &Symbols,
-        sym: u32,
-        (left, right): (Term, Term),
-        element: Term,
-        multiplicity: u32,
-    ) -> Term {
-        let diagram = &sy.info[sym as usize].diagram;
-        let mut sort = (!left.is_none()).then(|| header_sort(self.header(left)));
-        let own = self.sort(sy, element);
-        for _ in 0..multiplicity {
-            let next = sort.map_or(own, |sort| diagram.binary(sort, own));
-            if sort == Some(next) {
-                break;
-            }
-            sort = Some(next);
-        }
-        let mut sort = sort.expect("multiplicities are positive");
-        if !right.is_none() {
-            sort = diagram.binary(sort, header_sort(self.header(right)));
-        }
-        let distinct = self.distinct(left) + 1 + self.distinct(right);
-        let largest = multiplicity.max(self.max_multiplicity(left)).max(self.max_multiplicity(right));
-        let total = self.total(left) + multiplicity + self.total(right);
-        let at = self.push_words([
-            Term(header(sym, Layout::TreeNode as u32, sort)),
-            left,
-            right,
-            element,
-            Term(multiplicity),
-            Term(distinct),
-            Term(largest),
-            Term(total),
-        ]);
-        Term::node(at)
-    }
-
-    fn tree_build(&mut self, sy: &Symbols, sym: u32, pairs: &[(Term, u32)]) -> Term {
-        if pairs.is_empty() {
-            return Term::NONE;
-        }
-        let mid = pairs.len() / 2;
-        let left = self.tree_build(sy, sym, &pairs[..mid]);
-        let right = self.tree_build(sy, sym, &pairs[mid + 1..]);
-        self.tree_node(sy, sym, (left, right), pairs[mid].0, pairs[mid].1)
-    }
-
-    fn tree_insert(&mut self, sy: &Symbols, sym: u32, node: Term, element: Term, count: u32) -> Term {
-        if node.is_none() {
-            return self.tree_node(sy, sym, (Term::NONE, Term::NONE), element, count);
-        }
-        let (left, right) = (self.left(node), self.right(node));
-        let (here, multiplicity) = (self.element(node), self.multiplicity(node));
-        match self.compare(sy, element, here) {
-            Ordering::Equal => self.tree_node(sy, sym, (left, right), here, multiplicity + count),
-            Ordering::Less => {
-                let left = self.tree_insert(sy, sym, left, element, count);
-                self.balance(sy, sym, (left, right), here, multiplicity)
-            }
-            Ordering::Greater => {
-                let right = self.tree_insert(sy, sym, right, element, count);
-                self.balance(sy, sym, (left, right), here, multiplicity)
-            }
-        }
-    }
-
-    fn tree_remove(&mut self, sy: &Symbols, sym: u32, node: Term, n: usize, count: u32) -> Term {
-        let (left, right) = (self.left(node), self.right(node));
-        let (here, multiplicity) = (self.element(node), self.multiplicity(node));
-        let before = self.distinct(left) as usize;
-        match n.cmp(&before) {
-            Ordering::Less => {
-                let left = self.tree_remove(sy, sym, left, n, count);
-                self.balance(sy, sym, (left, right), here, multiplicity)
-            }
-            Ordering::Greater => {
-                let right = self.tree_remove(sy, sym, right, n - before - 1, count);
-                self.balance(sy, sym, (left, right), here, multiplicity)
-            }
-            Ordering::Equal if multiplicity > count => {
-                self.tree_node(sy, sym, (left, right), here, multiplicity - count)
-            }
-            Ordering::Equal if left.is_none() => right,
-            Ordering::Equal if right.is_none() => left,
-            Ordering::Equal => {
-                let mut first = right;
-                while !self.left(first).is_none() {
-                    first = self.left(first);
-                }
-                let (element, multiplicity) = (self.element(first), self.multiplicity(first));
-                let right = self.tree_remove(sy, sym, right, 0, multiplicity);
-                self.balance(sy, sym, (left, right), element, multiplicity)
-            }
-        }
-    }
-
-    /// Rebuilds a node whose subtrees differ from balance by at most one insertion or removal
-    /// (weight-balanced trees with parameters 3 and 2).
-    fn balance(
-        &mut self,
-        sy: &Symbols,
-        sym: u32,
-        (left, right): (Term, Term),
-        element: Term,
-        multiplicity: u32,
-    ) -> Term {
-        let weight = |heap: &Heap, t: Term| heap.distinct(t) + 1;
-        let (wl, wr) = (weight(self, left), weight(self, right));
-        let is_heavy = |heavy: u32, light: u32| heavy > 3 * light;
-        if is_heavy(wr, wl) {
-            let (rl, rr) = (self.left(right), self.right(right));
-            let (re, rm) = (self.element(right), self.multiplicity(right));
-            if weight(self, rl) < 2 * weight(self, rr) {
-                let inner = self.tree_node(sy, sym, (left, rl), element, multiplicity);
-                return self.tree_node(sy, sym, (inner, rr), re, rm);
-            }
-            let (a, b) = (self.left(rl), self.right(rl));
-            let (e, m) = (self.element(rl), self.multiplicity(rl));
-            let first = self.tree_node(sy, sym, (left, a), element, multiplicity);
-            let second = self.tree_node(sy, sym, (b, rr), re, rm);
-            return self.tree_node(sy, sym, (first, second), e, m);
-        }
-        if is_heavy(wl, wr) {
-            let (ll, lr) = (self.left(left), self.right(left));
-            let (le, lm) = (self.element(left), self.multiplicity(left));
-            if weight(self, lr) < 2 * weight(self, ll) {
-                let inner = self.tree_node(sy, sym, (lr, right), element, multiplicity);
-                return self.tree_node(sy, sym, (ll, inner), le, lm);
-            }
-            let (a, b) = (self.left(lr), self.right(lr));
-            let (e, m) = (self.element(lr), self.multiplicity(lr));
-            let first = self.tree_node(sy, sym, (ll, a), le, lm);
-            let second = self.tree_node(sy, sym, (b, right), element, multiplicity);
-            return self.tree_node(sy, sym, (first, second), e, m);
-        }
-        self.tree_node(sy, sym, (left, right), element, multiplicity)
     }
 }

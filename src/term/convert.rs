@@ -27,13 +27,7 @@ impl Heap {
                 self.alloc(sym, sort, args)
             }
             Class::Iter => self.iterate(sy, sym, &Int::Small(1), args[0]),
-            Class::Assoc => {
-                let mut list = args[0];
-                for &arg in &args[1..] {
-                    list = self.concat(sy, sym, list, arg);
-                }
-                list
-            }
+            Class::Assoc => self.concat_all(sy, sym, args),
             Class::AssocComm if args.len() == 1 => args[0],
             Class::AssocComm if args.len() == 2 => self.union(sy, sym, args[0], args[1]),
             Class::AssocComm => self.bag_of(sy, sym, args.iter().copied()),
@@ -140,7 +134,7 @@ impl Heap {
                 tree.push(Node::Iter { op: OpId(sy.numbers.succ), count }, span);
             } else if t.is_constant() {
                 tree.push(Node::App { op: OpId(t.payload()), arity: 0 }, span);
-            } else if self.layout(t) == Layout::Raw as u32 {
+            } else if self.layout(t) == Layout::Raw as u32 || self.sym(sy, t) == sy.string {
                 tree.push(self.raw_node(sy, t), span);
             } else {
                 let sym = self.sym(sy, t);

@@ -27,7 +27,8 @@ pub enum Layout {
     Fixed = 47,
     /// `[hdr, n, args...]`: free operators of large arity, and short flattened lists.
     Flat = 48,
-    /// `[hdr, buffer, offset, length]`: a longer flattened list.
+    /// `[hdr, buffer, offset, length]`: a longer flattened list; or a long string, whose buffer is
+    /// raw: `[hdr, n, filled bytes, bytes...]`.
     View = 49,
     /// `[hdr, capacity, lo, hi, sorts, sorts, slots...]`: storage shared by views.
     Buffer = 50,
@@ -35,12 +36,16 @@ pub enum Layout {
     Bag = 51,
     /// `[hdr, root]`: a large multiset.
     Tree = 52,
-    /// `[hdr, left, right, element, multiplicity, distinct, max multiplicity, total]`
+    /// `[hdr, distinct, max multiplicity, total, left, right, least of right, leaves]`: its inner
+    /// nodes.
     TreeNode = 53,
     /// `[hdr, n, words...]`: raw data (big numbers, strings, floats, quoted identifiers, variables).
     Raw = 54,
     /// `[hdr, value]`: a term that was not reduced, after its reduction.
     Indirect = 55,
+    /// `[hdr, distinct, max multiplicity, total, (element, multiplicity)...]`: part of a large
+    /// multiset.
+    Leaf = 56,
 }
 
 pub(crate) const SYM_BITS: u32 = 16;
@@ -134,19 +139,28 @@ pub struct Heap {
     pub consts: Vec<Term>,
     /// Collect when the heap has grown past this many words.
     pub limit: usize,
+    /// How often it was collected: terms held outside are valid as long as this does not change.
+    pub collections: u64,
     /// A space that the next collection may copy to; its contents mean nothing.
     spare: Vec<Term>,
     /// The last division of a long number by a word: dividend, divisor, remainder. Who computes
     /// `N quo 10` nearly always asks for `N rem 10` next.
     pub(crate) last_division: Option<(Term, u64, u64)>,
+    /// Room to take a multiset apart.
+    pub(super) pair_buffers: [Vec<(Term, u32)>; 2],
     pub(super) sort_memo: rustc_hash::FxHashMap<(u32, u64), Option<SortIx>>,
+    /// What memberships said of towers `f^n(t)`: (operator, `t`, n) to the sort and the rewrites that
+    /// it took. Forgotten when terms move.
+    pub tower_sorts: rustc_hash::FxHashMap<(u32, Term, u32), (SortIx, u64)>,
+    /// Decides the sorts of small naturals where memberships apply to them.
+    pub number_sorts: Option<std::sync::Arc<super::NumberSorts>>,
 }
 
 const LIMIT_MIN: usize = 1 << 20;
 /// Words beyond the limit that are usually enough until the next chance to collect.
 const ROOM: usize = 1 << 12;
 /// Spaces up to this many words are kept for the next collection: new pages are not free.
-const SPARE_MAX: usize = 1 << 22;
+const SPARE_MAX: usize = 1 << 23;
 
 impl Heap {
     pub fn new() -> Heap {
@@ -158,6 +172,11 @@ impl Heap {
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.words.len()
+    }
+
+    /// Words that it holds, used or not.
+    pub fn capacity(&self) -> usize {
+        self.words.capacity() + self.spare.capacity()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -223,9 +242,17 @@ impl Heap {
     pub fn sort(&self, sy: &Symbols, t: Term) -> SortIx {
         match t.0 & 3 {
             0 => header_sort(self.word(t.at()).0),
+            1 if sy.numbers.decided => self.decided_sort(sy, t.payload()),
             1 => sy.numbers.sort_of(t.payload()),
             _ => sy.info[t.payload() as usize].constant_sort,
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decided_sort(&self, sy: &Symbols, n: u32) -> SortIx {
+        let declared = sy.numbers.sort_of(n);
+        self.number_sorts.as_ref().map_or(declared, |sorts| sorts.sort(n, declared))
     }
 
     #[inline(always)]
@@ -333,7 +360,7 @@ impl Heap {
 
     /// A node of fixed size: one test, plain stores.
     #[inline(always)]
-    fn alloc_words<const N: usize>(&mut self, node: [Term; N]) -> Term {
+    pub(super) fn alloc_words<const N: usize>(&mut self, node: [Term; N]) -> Term {
         let at = self.words.len();
         if self.words.capacity() - at < N {
             self.grow();
@@ -392,6 +419,13 @@ impl Heap {
         plain(self.raw(t))
     }
 
+    /// A copy of a node with layout Raw.
+    pub(crate) fn copy_raw(&mut self, t: Term) -> Term {
+        let (from, size, at) = (t.at(), 2 + self.word(t.at() + 1).0 as usize, self.words.len());
+        self.words.extend_from_within(from..from + size);
+        Term::node(at)
+    }
+
     /// Where [`Heap::digits`] are among the words that `fill` gets in [`Heap::nat_filled`].
     pub(crate) fn digits_place(&self, t: Term) -> std::ops::Range<usize> {
         t.at() + 2..t.at() + 2 + self.word(t.at() + 1).0 as usize
@@ -444,11 +478,12 @@ impl Heap {
         parts: &[(Term, std::ops::Range<usize>)],
     ) -> Term {
         let len = parts.iter().map(|(_, range)| range.len()).sum::<usize>();
+        let places: Vec<usize> = parts.iter().map(|(part, _)| self.bytes_place(*part)).collect();
         self.alloc_filled(sym, sort, 1 + len.div_ceil(4), |old, new| {
             new[0] = len as u32;
             let mut rest = bytes_mut(&mut new[1..]);
-            for (part, range) in parts {
-                let text = &bytes(&old[part.at() + 3..])[range.clone()];
+            for ((_, range), place) in parts.iter().zip(places) {
+                let text = &bytes(&old[place..])[range.clone()];
                 let (target, left) = rest.split_at_mut(text.len());
                 target.copy_from_slice(text);
                 rest = left;
@@ -456,11 +491,54 @@ impl Heap {
         })
     }
 
-    /// The bytes of a node made by [`Heap::alloc_bytes`].
+    /// The bytes of a string.
     #[inline]
     pub fn bytes(&self, t: Term) -> &[u8] {
+        let t = self.deref(t);
+        if self.layout(t) == Layout::View as u32 {
+            let raw = self.digits(self.word(t.at() + 1));
+            return &bytes(&raw[1..])[..self.word(t.at() + 3).0 as usize];
+        }
         let raw = self.digits(t);
         &bytes(&raw[1..])[..raw[0] as usize]
+    }
+
+    /// Where the bytes of a string start among the words.
+    fn bytes_place(&self, t: Term) -> usize {
+        let t = self.deref(t);
+        let raw = if self.layout(t) == Layout::View as u32 { self.word(t.at() + 1) } else { t };
+        raw.at() + 3
+    }
+
+    /// The long string `t` followed by `u`: in place if `t` ends where its buffer is filled to.
+    pub(super) fn append_bytes(&mut self, sym: u32, sort: SortIx, t: Term, u: Term) -> Term {
+        let t = self.deref(t);
+        let (left, right) = (self.bytes(t).len(), self.bytes(u).len());
+        let total = left + right;
+        let mut buffer = Term::NONE;
+        if self.layout(t) == Layout::View as u32 {
+            let shared = self.word(t.at() + 1);
+            let raw = self.digits(shared);
+            if raw[0] as usize == left && total <= (raw.len() - 1) * 4 {
+                buffer = shared;
+            }
+        }
+        if buffer.is_none() {
+            let place = self.bytes_place(t);
+            buffer = self.alloc_filled(sym, sort, 1 + total.div_ceil(2), |old, new| {
+                bytes_mut(&mut new[1..])[..left].copy_from_slice(&bytes(&old[place..])[..left]);
+            });
+        }
+        let from = self.bytes_place(u) * 4;
+        let to = (buffer.at() + 3) * 4 + left;
+        self.words[buffer.at() + 2] = Term(total as u32);
+        // SAFETY: terms are words, and words are made of bytes.
+        let all = unsafe {
+            std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast::<u8>(), self.words.len() * 4)
+        };
+        all.copy_within(from..from + right, to);
+        let view = [Term(header(sym, Layout::View as u32, sort)), buffer, Term(0), Term(total as u32)];
+        Term::node(self.push_words(view))
     }
 
     pub(super) fn push_words(&mut self, words: impl IntoIterator<Item = Term>) -> usize {
@@ -476,7 +554,13 @@ impl Heap {
         // No node is copied twice, so this is room enough; pages that are not used cost nothing.
         let mut new = std::mem::take(&mut self.spare);
         new.clear();
-        new.reserve(old.len().max(LIMIT_MIN) + ROOM);
+        let size = old.len().max(LIMIT_MIN) + ROOM;
+        if new.capacity() < size {
+            // Twice that, so that a growing heap does not need yet another space next time.
+            drop(std::mem::take(&mut new));
+            new.reserve_exact(2 * size);
+            ask_for_large_pages(&new);
+        }
         let mut space = Space { new, old, scanned: 1 };
         space.new.push(Term(0));
         for constant in &mut self.consts {
@@ -487,14 +571,65 @@ impl Heap {
         space.scan();
         self.words = space.new;
         self.last_division = None;
+        self.collections += 1;
+        self.tower_sorts.clear();
         self.limit = (self.words.len() * 3).max(LIMIT_MIN);
-        if space.old.capacity() <= SPARE_MAX {
+        if space.old.len() <= SPARE_MAX {
             self.spare = space.old;
         } else {
             drop(space.old);
-            self.words.reserve((self.limit + ROOM).saturating_sub(self.words.len()));
+        }
+        if self.words.capacity() < self.limit + ROOM {
+            self.words.reserve_exact(2 * self.limit + ROOM - self.words.len());
+            ask_for_large_pages(&self.words);
         }
     }
+}
+
+impl Heap {
+    /// A copy of a term of another heap.
+    pub fn import(&mut self, from: &Heap, t: Term) -> Term {
+        let mut copies: rustc_hash::FxHashMap<Term, Term> = rustc_hash::FxHashMap::default();
+        let mut at = self.words.len();
+        let mut copy = |words: &mut Vec<Term>, t: Term| {
+            if !t.is_node() {
+                return t;
+            }
+            *copies.entry(t).or_insert_with(|| {
+                let to = words.len();
+                words.extend_from_slice(&from.words[t.at()..t.at() + node_size(&from.words, t.at())]);
+                Term::node(to)
+            })
+        };
+        let result = copy(&mut self.words, t);
+        while at < self.words.len() {
+            for field in fields(&self.words, at) {
+                let t = self.words[field];
+                self.words[field] = copy(&mut self.words, t);
+            }
+            at += node_size(&self.words, at);
+        }
+        result
+    }
+}
+
+/// Spaces from this many words on are worth large pages.
+const LARGE_PAGES_MIN: usize = 1 << 21;
+
+/// Terms in a large space are reached in no order: with pages of the usual size nearly every
+/// access would miss the table of pages as well as the caches, and every new page is a fault.
+/// Only a hint; nothing depends on it.
+fn ask_for_large_pages(space: &Vec<Term>) {
+    #[cfg(target_os = "linux")]
+    if space.capacity() >= LARGE_PAGES_MIN {
+        const PAGE: usize = 4096;
+        let start = (space.as_ptr() as usize).next_multiple_of(PAGE);
+        let end = (space.as_ptr() as usize + space.capacity() * size_of::<Term>()) / PAGE * PAGE;
+        // SAFETY: the range is inside the vector's memory, and the advice changes no contents.
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = space;
 }
 
 struct Space {
@@ -507,7 +642,8 @@ struct Space {
 impl Space {
     #[inline]
     fn forward(&mut self, t: &mut Term) {
-        if !t.is_node() {
+        // `Term(0)` fills registers that hold nothing.
+        if !t.is_node() || *t == Term(0) {
             return;
         }
         let at = t.at();
@@ -540,28 +676,8 @@ impl Space {
     fn scan(&mut self) {
         let mut at = self.scanned;
         while at < self.new.len() {
-            let head = self.new[at].0;
-            let layout = header_layout(head);
             let size = node_size(&self.new, at);
-            let fields = match layout {
-                n if n <= Layout::Fixed as u32 => at + 1..at + 1 + n as usize,
-                n if n == Layout::Flat as u32 => at + 2..at + size,
-                n if n == Layout::View as u32 => at + 1..at + 2,
-                n if n == Layout::Buffer as u32 => {
-                    let (lo, hi) = (self.new[at + 2].0 as usize, self.new[at + 3].0 as usize);
-                    at + BUFFER_HEAD + lo..at + BUFFER_HEAD + hi
-                }
-                n if n == Layout::Tree as u32 || n == Layout::Indirect as u32 => at + 1..at + 2,
-                n if n == Layout::TreeNode as u32 => at + 1..at + 4,
-                n if n == Layout::Bag as u32 => {
-                    for field in (at + 2..at + size).step_by(2) {
-                        self.forward_field(field);
-                    }
-                    0..0
-                }
-                _ => 0..0,
-            };
-            for field in fields {
+            for field in fields(&self.new, at) {
                 self.forward_field(field);
             }
             at += size;
@@ -603,6 +719,27 @@ fn bytes_mut(words: &mut [u32]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len() * 4) }
 }
 
+/// The fields of a node that hold terms.
+#[inline(always)]
+fn fields(words: &[Term], at: usize) -> std::iter::StepBy<std::ops::Range<usize>> {
+    let size = node_size(words, at);
+    let (range, step) = match header_layout(words[at].0) {
+        n if n <= Layout::Fixed as u32 => (at + 1..at + 1 + n as usize, 1),
+        n if n == Layout::Flat as u32 => (at + 2..at + size, 1),
+        n if n == Layout::View as u32 => (at + 1..at + 2, 1),
+        n if n == Layout::Buffer as u32 => {
+            let (lo, hi) = (words[at + 2].0 as usize, words[at + 3].0 as usize);
+            (at + BUFFER_HEAD + lo..at + BUFFER_HEAD + hi, 1)
+        }
+        n if n == Layout::Tree as u32 || n == Layout::Indirect as u32 => (at + 1..at + 2, 1),
+        n if n == Layout::TreeNode as u32 => (at + 4..at + 7, 1),
+        n if n == Layout::Bag as u32 => (at + 2..at + size, 2),
+        n if n == Layout::Leaf as u32 => (at + 4..at + size, 2),
+        _ => (0..0, 1),
+    };
+    range.step_by(step)
+}
+
 fn node_size(words: &[Term], at: usize) -> usize {
     match header_layout(words[at].0) {
         n if n <= Layout::Fixed as u32 => 1 + n as usize,
@@ -612,6 +749,7 @@ fn node_size(words: &[Term], at: usize) -> usize {
         n if n == Layout::Bag as u32 => 2 + 2 * words[at + 1].0 as usize,
         n if n == Layout::Tree as u32 || n == Layout::Indirect as u32 => 2,
         n if n == Layout::TreeNode as u32 => 8,
+        n if n == Layout::Leaf as u32 => 4 + 2 * words[at + 1].0 as usize,
         layout => unreachable!("no layout {layout}"),
     }
 }

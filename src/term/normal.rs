@@ -81,16 +81,15 @@ impl Levels<'_> {
         }
         if let Some(identity) = info.identity {
             let unit = self.load(&self.sy.identities[identity.constant].clone());
-            // An identity on one side vanishes at that end only, as in Maude.
-            if identity.left && identity.right {
-                args.retain(|&arg| arg != unit);
-            } else if identity.left {
-                let leading = args[..args.len() - 1].iter().take_while(|&&arg| arg == unit).count();
-                args.drain(..leading);
-            } else {
-                let trailing = args[1..].iter().rev().take_while(|&&arg| arg == unit).count();
-                args.truncate(args.len() - trailing);
-            }
+            // As in Maude, an identity on the left vanishes wherever something follows, one on the
+            // right wherever something goes before.
+            let kept = match (identity.left, identity.right) {
+                (true, true) => usize::MAX,
+                (true, false) => args.len() - 1,
+                _ => 0,
+            };
+            let mut place = 0..;
+            args.retain(|&arg| place.next() == Some(kept) || arg != unit);
             match args.as_slice() {
                 [] => return unit,
                 [one] => return *one,

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{ToPrimitive, Zero};
 
-use super::heap::{Heap, Layout, SMALL_MAX, Term, VAR_SYM};
+use super::heap::{Heap, Layout, SMALL_MAX, Term, VAR_SYM, header};
 use super::limbs;
 use super::symbols::{NO_SYM, Symbols};
 use crate::base::Name;
@@ -61,6 +61,9 @@ pub enum Magnitude {
     /// The term that is this number; more than two words.
     Long(Term),
 }
+
+/// Strings from this length on may share a buffer with others that begin alike.
+const LONG_STRING: usize = 128;
 
 impl Heap {
     /// A natural number of a module that has numbers.
@@ -260,6 +263,18 @@ impl Heap {
         self.alloc_bytes(sy.string, sort, bytes)
     }
 
+    /// One string after the other. Appending to a long one again and again takes time in proportion
+    /// to what is appended.
+    pub fn string_concat(&mut self, sy: &Symbols, t: Term, u: Term) -> Term {
+        let (left, right) = (self.bytes(t).len(), self.bytes(u).len());
+        match (left, right) {
+            (0, _) => u,
+            (_, 0) => t,
+            _ if left < LONG_STRING => self.string_of_parts(sy, &[(t, 0..left), (u, 0..right)]),
+            _ => self.append_bytes(sy.string, sy.literal_sort(sy.string, false), t, u),
+        }
+    }
+
     /// The string that consists of parts of other strings.
     pub fn string_of_parts(&mut self, sy: &Symbols, parts: &[(Term, std::ops::Range<usize>)]) -> Term {
         let len = parts.iter().map(|(_, range)| range.len()).sum::<usize>();
@@ -272,21 +287,37 @@ impl Heap {
         let value = if value == 0.0 { 0.0 } else { value };
         let bits = value.to_bits();
         let sort = sy.literal_sort(sy.float, value.is_finite());
-        self.alloc_raw(sy.float, sort, [bits as u32, (bits >> 32) as u32])
+        let head = header(sy.float, Layout::Raw as u32, sort);
+        self.alloc_words([Term(head), Term(2), Term(bits as u32), Term((bits >> 32) as u32)])
     }
 
+    /// A quoted identifier: its name, and the first bytes of its text, which mostly decide how
+    /// it compares with another.
     pub fn qid(&mut self, sy: &Symbols, name: Name) -> Term {
         let sort = sy.literal_sort(sy.qid, false);
-        self.alloc_raw(sy.qid, sort, [name.index() as u32])
+        let text = name.as_str().as_bytes();
+        let byte = |i: usize| text.get(i).copied().unwrap_or(0);
+        let prefix = u32::from_be_bytes([byte(0), byte(1), byte(2), byte(3)]);
+        self.alloc_raw(sy.qid, sort, [name.index() as u32, prefix])
+    }
+
+    pub(super) fn compare_qids(&self, a: Term, b: Term) -> Ordering {
+        let (x, y) = (self.digits(a), self.digits(b));
+        if x[0] == y[0] {
+            return Ordering::Equal;
+        }
+        x[1].cmp(&y[1])
+            .then_with(|| self.qid_name(a).as_str().as_bytes().cmp(self.qid_name(b).as_str().as_bytes()))
     }
 
     pub fn qid_name(&self, t: Term) -> Name {
         Name::from_index(self.raw(t)[0].0)
     }
 
+    #[inline]
     pub fn float_value(&self, t: Term) -> f64 {
-        let raw = self.raw(t);
-        f64::from_bits(u64::from(raw[0].0) | u64::from(raw[1].0) << 32)
+        let at = self.deref(t).at();
+        f64::from_bits(u64::from(self.word(at + 2).0) | u64::from(self.word(at + 3).0) << 32)
     }
 
     /// A variable inside a term: `sort_order` and `name_order` place it in the term order.

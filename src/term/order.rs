@@ -75,13 +75,16 @@ impl Heap {
                 return Ordering::Equal;
             }
         } else if layout == Layout::Bag as u32 {
-            let n = self.bag_distinct(a);
-            let mut order = n.cmp(&self.bag_distinct(b));
-            let mut i = 0;
-            while order == Ordering::Equal && i < n {
-                let ((x, m), (y, k)) = (self.bag_nth(a, i), self.bag_nth(b, i));
-                order = m.cmp(&k).then_with(|| pair(x, y));
-                i += 1;
+            let (x, y) = (a.at(), b.at());
+            let n = self.word(x + 1).0;
+            let mut order = n.cmp(&self.word(y + 1).0);
+            let mut i = 2;
+            while order == Ordering::Equal && i < 2 + 2 * n as usize {
+                order = self.word(x + i + 1).0.cmp(&self.word(y + i + 1).0);
+                if order == Ordering::Equal {
+                    order = pair(self.word(x + i), self.word(y + i));
+                }
+                i += 2;
             }
             return order;
         }
@@ -143,9 +146,7 @@ impl Heap {
                     let signed = |byte: &u8| byte.cast_signed();
                     self.bytes(a).iter().map(signed).cmp(self.bytes(b).iter().map(signed))
                 }
-                RawKind::Qid => {
-                    self.qid_name(a).as_str().as_bytes().cmp(self.qid_name(b).as_str().as_bytes())
-                }
+                RawKind::Qid => self.compare_qids(a, b),
                 RawKind::Float => {
                     let (x, y) = (self.float_value(a), self.float_value(b));
                     x.partial_cmp(&y).unwrap_or(Ordering::Equal)
@@ -206,6 +207,13 @@ impl Heap {
             let sym = self.sym(sy, t);
             mix(u64::from(sym) << 8 | 7);
             match self.layout(t) {
+                _ if sym == sy.string => {
+                    let text = self.bytes(t);
+                    mix(text.len() as u64);
+                    text.chunks(8).for_each(|chunk| {
+                        mix(chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)));
+                    });
+                }
                 n if n == Layout::Raw as u32 => {
                     let raw = self.raw(t);
                     mix(raw.len() as u64);

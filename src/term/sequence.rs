@@ -11,7 +11,7 @@ use super::symbols::Symbols;
 use crate::sorts::SortIx;
 
 /// Lists up to this length are flat nodes.
-const FLAT_MAX: usize = 8;
+pub(super) const FLAT_MAX: usize = 8;
 
 impl Heap {
     /// The elements of `t` seen as a list of `sym`: its arguments, or `t` alone.
@@ -20,29 +20,50 @@ impl Heap {
         if t.is_node() && self.sym(sy, *t) == sym { self.args(*t) } else { std::slice::from_ref(t) }
     }
 
+    /// The list of all `args`, from first to last, in normal form.
+    pub fn concat_all(&mut self, sy: &Symbols, sym: u32, args: &[Term]) -> Term {
+        match sy.info[sym as usize].identity {
+            Some(identity) if identity.left != identity.right => self.concat_one_sided(sy, sym, args),
+            _ => args[1..].iter().fold(args[0], |list, &arg| self.concat(sy, sym, list, arg)),
+        }
+    }
+
     /// The list `a` followed by `b`. Neither is flattened further; identities are removed.
     pub fn concat(&mut self, sy: &Symbols, sym: u32, a: Term, b: Term) -> Term {
-        let info = &sy.info[sym as usize];
-        if let Some(identity) = info.identity {
+        if let Some(identity) = sy.info[sym as usize].identity {
+            if identity.left != identity.right {
+                return self.concat_one_sided(sy, sym, &[a, b]);
+            }
             let e = self.consts[identity.constant];
-            if identity.left && self.equal(sy, a, e) {
+            if self.equal(sy, a, e) {
                 return b;
             }
-            if identity.right && self.equal(sy, b, e) {
+            if self.equal(sy, b, e) {
                 return a;
             }
-            // An identity that vanishes on one side only may end a list, until something follows.
-            let n = self.elements(sy, sym, &a).len();
-            if identity.left && !identity.right && n > 1 && self.equal(sy, self.args(a)[n - 1], e) {
-                let rest = self.slice(sy, sym, a, 0, n - 1).expect("not empty");
-                return self.concat(sy, sym, rest, b);
-            }
-            let m = self.elements(sy, sym, &b).len();
-            if identity.right && !identity.left && m > 1 && self.equal(sy, self.args(b)[0], e) {
-                let rest = self.slice(sy, sym, b, 1, m - 1).expect("not empty");
-                return self.concat(sy, sym, a, rest);
-            }
         }
+        self.append(sy, sym, a, b)
+    }
+
+    /// As in Maude, an argument that is the identity vanishes (on the left, unless it is the last one;
+    /// on the right, unless it is the first one), but an identity inside an argument stays.
+    fn concat_one_sided(&mut self, sy: &Symbols, sym: u32, args: &[Term]) -> Term {
+        let identity = sy.info[sym as usize].identity.expect("asked for its identity");
+        let e = self.consts[identity.constant];
+        let kept = if identity.left { args.len() - 1 } else { 0 };
+        let mut list = Term::NONE;
+        for (i, &arg) in args.iter().enumerate() {
+            if i != kept && self.equal(sy, arg, e) {
+                continue;
+            }
+            list = if list.is_none() { arg } else { self.append(sy, sym, list, arg) };
+        }
+        list
+    }
+
+    /// The list `a` followed by `b`, as they stand.
+    pub fn append(&mut self, sy: &Symbols, sym: u32, a: Term, b: Term) -> Term {
+        let info = &sy.info[sym as usize];
         let sort = info.diagram.binary(self.sort(sy, a), self.sort(sy, b));
         let (n, m) = (self.elements(sy, sym, &a).len(), self.elements(sy, sym, &b).len());
         if n + m <= FLAT_MAX {

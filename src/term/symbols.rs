@@ -39,6 +39,9 @@ pub struct SymbolInfo {
     pub rank: u32,
     pub kind: KindId,
     pub diagram: SortDiagram,
+    /// Of a multiset operator: is the sort of two or more elements a matter of which sorts they
+    /// have, not of how many elements have them, and of no order?
+    pub absorbs: bool,
     /// The sort of a constant (0 for other operators).
     pub constant_sort: SortIx,
     /// An operator whose data is in the node: strings, floats, quoted identifiers.
@@ -60,6 +63,8 @@ pub struct Numbers {
     pub zero: u32,
     pub succ: u32,
     pub minus: u32,
+    /// Do memberships apply to them? Then sorts of small ones are asked of [`super::NumberSorts`].
+    pub decided: bool,
     /// Sorts of 0, 1, 2 ...; from `period` on they repeat with the length of the rest.
     sorts: Vec<SortIx>,
     period: usize,
@@ -100,6 +105,8 @@ impl Numbers {
 #[derive(Clone, Debug)]
 pub struct Symbols {
     pub info: Vec<SymbolInfo>,
+    /// The rank of each operator once more, close together.
+    ranks: Vec<u32>,
     pub numbers: Numbers,
     /// The identity elements; the heap keeps them first among its constants.
     pub identities: Vec<Tree>,
@@ -162,6 +169,9 @@ impl Symbols {
                     identity,
                     rank: rank[id.index()],
                     kind: op.range,
+                    absorbs: class == Class::AssocComm
+                        && op.domain.iter().all(|&kind| kind == op.range)
+                        && absorbs(&diagram, sig.sorts.kind(op.range).sorts.len() as SortIx),
                     diagram,
                     constant_sort,
                     raw,
@@ -171,6 +181,7 @@ impl Symbols {
             .collect::<Vec<_>>();
         let numbers = numbers(sig, &info);
         Symbols {
+            ranks: info.iter().map(|info| info.rank).collect(),
             info,
             numbers,
             identities,
@@ -195,8 +206,21 @@ impl Symbols {
     /// The place of an operator in the term order; variables come right after the constants.
     #[inline(always)]
     pub fn rank(&self, sym: u32) -> u32 {
-        self.info.get(sym as usize).map_or(self.constants, |i| i.rank)
+        self.ranks.get(sym as usize).copied().unwrap_or(self.constants)
     }
+}
+
+/// See [`SymbolInfo::absorbs`]. Kinds with many sorts are not looked at.
+fn absorbs(diagram: &SortDiagram, sorts: SortIx) -> bool {
+    let join = |a, b| diagram.binary(a, b);
+    sorts <= 16
+        && (0..sorts).all(|a| {
+            (0..sorts).all(|b| {
+                join(a, b) == join(b, a)
+                    && join(join(a, a), b) == join(a, b)
+                    && (0..sorts).all(|c| join(join(a, b), c) == join(a, join(b, c)))
+            })
+        })
 }
 
 fn numbers(sig: &Signature, info: &[SymbolInfo]) -> Numbers {
@@ -206,7 +230,14 @@ fn numbers(sig: &Signature, info: &[SymbolInfo]) -> Numbers {
         terms.iter().find(|(name, _)| *name == Name::new("zeroTerm"))?.1.nodes().last()?.op()
     });
     let (Some(succ), Some(zero)) = (succ, zero) else {
-        return Numbers { zero: NO_SYM, succ: NO_SYM, minus: NO_SYM, sorts: vec![0], period: 0 };
+        return Numbers {
+            zero: NO_SYM,
+            succ: NO_SYM,
+            minus: NO_SYM,
+            decided: false,
+            sorts: vec![0],
+            period: 0,
+        };
     };
     let minus = sig.with_hook("MinusSymbol").map_or(NO_SYM, |id| id.0);
     let mut sorts = vec![info[zero.index()].constant_sort];
@@ -218,5 +249,5 @@ fn numbers(sig: &Signature, info: &[SymbolInfo]) -> Numbers {
         }
         sorts.push(next);
     };
-    Numbers { zero: zero.0, succ: succ.0, minus, sorts, period }
+    Numbers { zero: zero.0, succ: succ.0, minus, decided: false, sorts, period }
 }
