@@ -7,6 +7,9 @@ use super::machine::Machine;
 use crate::term::{Layout, Symbols, Term, header_sym};
 use crate::theory::code;
 
+/// Multisets up to this many words (two per element) are gone through one by one.
+const SCAN_MAX: usize = 48;
+
 impl Machine {
     /// `ListSplit`: see [`code::Op::ListSplit`].
     #[inline]
@@ -56,15 +59,29 @@ impl Machine {
 
     /// How many copies of the element with number `index` earlier loops have taken.
     #[inline(always)]
-    fn taken(&self, index: u32, count: usize, counters: u64, copies: u64, base: usize) -> u32 {
+    fn taken(&self, index: u32, count: usize, first: u64, copies: u64, base: usize) -> u32 {
+        let first = base + (first & 0xFFFF) as usize;
         let mut taken = 0;
         for i in 0..count {
-            let counter = (counters >> (16 * i) & 0xFFFF) as usize;
-            if self.stack[base + counter].payload() == index + 1 {
+            if self.stack[first + 2 * i].payload() == index + 1 {
                 taken += (copies >> (8 * i) & 0xFF) as u32;
             }
         }
         taken
+    }
+
+    /// The elements that loops took: number and copies of each.
+    #[inline(always)]
+    fn chosen(&self, first: u64, copies: u64, base: usize) -> ([(u32, u32); 8], usize) {
+        let first = base + first as usize;
+        let (mut chosen, mut n) = ([(0, 0); 8], 0);
+        for (i, copies) in copies.to_le_bytes().into_iter().enumerate() {
+            if copies > 0 {
+                chosen[n] = (self.stack[first + 2 * i].payload() - 1, u32::from(copies));
+                n += 1;
+            }
+        }
+        (chosen, n)
     }
 
     /// Is the subject a multiset of this operator (and not a single element of one)?
@@ -74,7 +91,7 @@ impl Machine {
     }
 
     /// `BagCheck`.
-    #[inline]
+    #[inline(never)]
     pub(super) fn bag_check(&self, subject: Term, spec: u64) -> bool {
         let sy = &self.theory.symbols;
         let sym = spec as u32;
@@ -94,8 +111,36 @@ impl Machine {
         if exact { total == least } else { total >= least }
     }
 
+    /// `BagKeys`.
+    #[inline(never)]
+    pub(super) fn bag_keys(&self, subject: Term, checks: &[u64]) -> bool {
+        let sy = &self.theory.symbols;
+        let Some(pairs) = subject.is_node().then(|| self.heap.flat_bag(subject)).flatten() else {
+            return false;
+        };
+        let mut last = Term::NONE;
+        for pair in pairs.chunks_exact(2) {
+            let element = pair[0];
+            if !last.is_none() && last.is_node() && element.is_node() {
+                let sym = header_sym(self.heap.header(element));
+                // Elements with the same operator and first argument stand side by side.
+                if header_sym(self.heap.header(last)) == sym
+                    && let Some(check) = checks.iter().find(|&&check| check as u32 == sym)
+                {
+                    let (x, y) = (self.heap.arg(last, 0), self.heap.arg(element, 0));
+                    let is_same = || x == y || x.is_node() && y.is_node() && self.heap.equal(sy, x, y);
+                    if check >> 32 != 0 || is_same() {
+                        return false;
+                    }
+                }
+            }
+            last = element;
+        }
+        true
+    }
+
     /// `BagNext`.
-    #[inline]
+    #[inline(never)]
     pub(super) fn bag_next(&mut self, counter: usize, specs: [u64; 4], base: usize) -> bool {
         let [spec, filter, counters, taken] = specs;
         let subject = self.stack[base + (spec & 0xFFFF) as usize];
@@ -104,7 +149,7 @@ impl Machine {
         let earlier = (spec >> 40 & 0xFF) as usize;
         let kind = spec >> 48;
         let mut index = self.stack[base + counter].payload();
-        if !self.is_bag(subject, (taken >> 48) as u32) {
+        if !self.is_bag(subject, (counters >> 32) as u32) {
             if index > 0 || copies > 1 || !self.passes(subject, kind, filter) {
                 return false;
             }
@@ -112,10 +157,53 @@ impl Machine {
             self.stack[slot] = subject;
             return self.taken(0, earlier, counters, taken, base) == 0;
         }
+        if kind & 1 != 0
+            && copies == 1
+            && let Some(pairs) = self.heap.flat_bag(subject).filter(|pairs| pairs.len() <= SCAN_MAX)
+        {
+            // A few elements, most of them of other operators: one look at each.
+            let (sym, sy) = (operator(kind, filter), &self.theory.symbols);
+            let is_first = index == 0;
+            let mut is_inside = !is_first;
+            for pair in pairs[2 * index as usize..].chunks_exact(2) {
+                let element = pair[0];
+                let top = if element.is_node() {
+                    header_sym(self.heap.header(element))
+                } else {
+                    self.heap.sym(sy, element)
+                };
+                index += 1;
+                if top != sym {
+                    // Elements with one operator stand together.
+                    if is_inside {
+                        return false;
+                    }
+                    continue;
+                }
+                is_inside = true;
+                if kind == 5 {
+                    let argument = (filter >> 16 & 0xFFFF) as usize;
+                    if self.heap.arg(element, argument).0 != (filter >> 32) as u32 {
+                        continue;
+                    }
+                } else if kind == 3 {
+                    let (key, own) = (self.stack[base + (filter >> 32) as usize], self.heap.args(element)[0]);
+                    if key != own && (!key.is_node() || !own.is_node() || !self.heap.equal(sy, key, own)) {
+                        continue;
+                    }
+                }
+                if earlier == 0 || pair[1].0 > self.taken(index - 1, earlier, counters, taken, base) {
+                    self.stack[base + counter] = Term::small(index);
+                    self.stack[slot] = element;
+                    return true;
+                }
+            }
+            return false;
+        }
         let distinct = self.heap.bag_distinct(subject) as u32;
         let key = (kind == 3).then(|| self.stack[base + (filter >> 32) as usize]);
         if index == 0 && kind & 1 != 0 && distinct > 4 {
-            index = self.first_with(subject, filter as u32, key);
+            index = self.first_with(subject, operator(kind, filter), key);
         }
         while index < distinct {
             if copies > 1 {
@@ -125,9 +213,9 @@ impl Machine {
                 }
             }
             let (element, multiplicity) = self.heap.bag_nth(subject, index as usize);
-            if kind & 1 != 0 && !self.is_keyed(element, filter as u32, key) {
+            if kind & 1 != 0 && !self.is_keyed(element, operator(kind, filter), key) {
                 // Elements with the same operator and first argument stand together.
-                if self.is_past(element, filter as u32, key) {
+                if self.is_past(element, operator(kind, filter), key) {
                     return false;
                 }
             } else if self.passes(element, kind, filter) {
@@ -173,13 +261,14 @@ impl Machine {
     fn passes(&self, element: Term, kind: u64, filter: u64) -> bool {
         let sy = &self.theory.symbols;
         match kind {
-            1 | 3 => self.heap.sym(sy, element) == filter as u32,
+            1 | 3 | 5 => self.heap.sym(sy, element) == operator(kind, filter),
             2 => filter >> self.heap.sort(sy, element) & 1 != 0,
             _ => true,
         }
     }
 
     /// `BagFind`.
+    #[inline(never)]
     pub(super) fn bag_find(&mut self, counter: usize, specs: [u64; 3], base: usize) -> bool {
         let [spec, counters, taken] = specs;
         let sy = &self.theory.symbols;
@@ -187,8 +276,9 @@ impl Machine {
         let value = self.stack[base + (spec >> 16 & 0xFFFF) as usize];
         let copies = (spec >> 32 & 0xFF) as u32;
         let earlier = (spec >> 40 & 0xFF) as usize;
-        let found = if self.is_bag(subject, (taken >> 48) as u32) {
-            self.heap.bag_find(sy, subject, value)
+        let found = if self.is_bag(subject, (counters >> 32) as u32) {
+            let scanned = self.heap.bag_scan(sy, subject, value);
+            scanned.unwrap_or_else(|| self.heap.bag_find(sy, subject, value))
         } else {
             self.heap.equal(sy, subject, value).then_some((0, 1))
         };
@@ -199,22 +289,11 @@ impl Machine {
     }
 
     /// `BagRest`.
-    pub(super) fn bag_rest(
-        &mut self,
-        sy: &Symbols,
-        n: usize,
-        may_be_none: bool,
-        specs: [u64; 3],
-        base: usize,
-    ) -> Term {
-        let [spec, counters, copies] = specs;
+    pub(super) fn bag_rest(&mut self, sy: &Symbols, may_be_none: bool, specs: [u64; 3], base: usize) -> Term {
+        let [spec, first, copies] = specs;
         let subject = self.stack[base + (spec & 0xFFFF) as usize];
         let sym = (spec >> 32) as u32;
-        let chosen = |i: usize| {
-            let counter = if i < 4 { counters >> (16 * i) & 0xFFFF } else { copies >> 48 } as usize;
-            let index = self.stack[base + counter].payload() as usize - 1;
-            (index, (copies >> (8 * i) & 0xFF) as u32)
-        };
+        let (chosen, n) = self.chosen(first, copies, base);
         if !self.is_bag(subject, sym) {
             return match n {
                 0 => subject,
@@ -226,10 +305,13 @@ impl Machine {
             return subject;
         }
         if n == 1 && self.heap.bag_distinct(subject) > 2 {
-            let (index, count) = chosen(0);
-            return self.heap.bag_remove(sy, subject, index, count);
+            let (index, count) = chosen[0];
+            return self.heap.bag_remove(sy, subject, index as usize, count);
         }
-        let mut taken: Vec<(usize, u32)> = (0..n).map(chosen).collect();
+        if let Some(t) = self.heap.bag_edit(sy, sym, subject, &mut chosen.clone()[..n], &mut []) {
+            return t;
+        }
+        let mut taken: Vec<(usize, u32)> = chosen[..n].iter().map(|c| (c.0 as usize, c.1)).collect();
         let total: u32 = taken.iter().map(|t| t.1).sum();
         if may_be_none && self.heap.bag_total(subject) == u64::from(total) {
             return Term::NONE;
@@ -256,4 +338,33 @@ impl Machine {
         pairs.retain(|p| p.1 > 0);
         self.heap.bag(sy, sym, &pairs)
     }
+
+    /// `BagEdit`.
+    #[inline(never)]
+    pub(super) fn bag_edit(
+        &mut self,
+        sy: &Symbols,
+        specs: [u64; 3],
+        new: std::ops::Range<usize>,
+        base: usize,
+    ) -> Term {
+        let [spec, first, copies] = specs;
+        let subject = self.stack[base + (spec & 0xFFFF) as usize];
+        let sym = (spec >> 32) as u32;
+        let (mut taken, n) = self.chosen(first, copies, base);
+        let Machine { heap, stack, .. } = self;
+        if let Some(t) = heap.bag_edit(sy, sym, subject, &mut taken[..n], &mut stack[new.clone()]) {
+            return t;
+        }
+        let rest = self.bag_rest(sy, true, specs, base);
+        let elements = self.stack[new].iter().copied().chain((!rest.is_none()).then_some(rest));
+        let elements: Vec<Term> = elements.collect();
+        self.heap.bag_of(sy, sym, elements)
+    }
+}
+
+/// The operator that a filter asks for.
+#[inline(always)]
+fn operator(kind: u64, filter: u64) -> u32 {
+    if kind == 5 { filter as u32 & 0xFFFF } else { filter as u32 }
 }

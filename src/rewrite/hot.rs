@@ -27,6 +27,8 @@ macro_rules! rare {
             | Op::Builtin
             | Op::BuiltinBag
             | Op::SortTest
+            | Op::Resort
+            | Op::LoadCopy
             | Op::Eval
             | Op::Thunk
             | Op::Memo
@@ -34,12 +36,11 @@ macro_rules! rare {
             | Op::Walk
             | Op::Update
             | Op::SetSort
-            | Op::Count
+            | Op::TrialStart
+            | Op::TrialEnd
             | Op::ListSplit
-            | Op::BagCheck
-            | Op::BagNext
-            | Op::BagFind
             | Op::BagRest
+            | Op::BagRepeated
             | Op::Trace
             | Op::TraceBuiltin
             | Op::TraceBuiltinBag
@@ -49,13 +50,12 @@ macro_rules! rare {
             | Op::IfWhole
             | Op::WithRest
             | Op::Iterate
+            | Op::Yield
+            | Op::Recall
+            | Op::Remember
+            | Op::Explore
+            | Op::NextState
     };
-}
-
-/// Does the hot loop stop before this operation?
-#[inline(always)]
-pub(super) fn is_rare(op: Op) -> bool {
-    matches!(op, rare!())
 }
 
 impl Machine {
@@ -299,11 +299,14 @@ impl Machine {
                 let w = $w;
                 let t = reg!(code::a(w));
                 let key = if t.is_node() { code::switch_key(header_sym(self.heap.header(t))) } else { t.0 };
-                let (first, second) = (word!(0), word!(1));
+                // There are two cases or more, so that the third word is a case or the default.
+                let (first, second, third) = (word!(0), word!(1), word!(2));
                 if (first >> 32) as u32 == key {
                     jump!(first);
                 } else if (second >> 32) as u32 == key {
                     jump!(second);
+                } else if code::imm(w) == 2 || (third >> 32) as u32 == key {
+                    jump!(third);
                 } else {
                     // SAFETY: that many words and the default follow.
                     let table = unsafe { std::slice::from_raw_parts(pc, code::imm(w) as usize + 1) };
@@ -329,6 +332,42 @@ impl Machine {
                     regs = self.registers(base);
                     end = self.stack.as_ptr_range().end;
                 }
+                Op::BagCheck => {
+                    let holds = self.bag_check(reg!(code::a(w)), word!(0));
+                    test!(w, holds);
+                }
+                Op::BagKeys => {
+                    // SAFETY: that many words follow.
+                    let checks = unsafe { std::slice::from_raw_parts(pc, code::n(w)) };
+                    if self.bag_keys(reg!(code::a(w)), checks) {
+                        skip!(code::n(w));
+                    } else {
+                        jump!(code::imm(w));
+                    }
+                }
+                Op::BagNext => {
+                    let specs = [word!(0), word!(1), word!(2), word!(3)];
+                    if self.bag_next(code::a(w), specs, base!()) {
+                        skip!(4);
+                    } else {
+                        jump!(code::imm(w));
+                    }
+                }
+                Op::BagFind => {
+                    let specs = [word!(0), word!(1), word!(2)];
+                    if self.bag_find(code::a(w), specs, base!()) {
+                        skip!(3);
+                    } else {
+                        jump!(code::imm(w));
+                    }
+                }
+                Op::BagEdit => {
+                    let specs = [word!(0), word!(1), word!(2)];
+                    skip!(3);
+                    let (base, a) = (base!(), code::a(w));
+                    let t = self.bag_edit(sy, specs, base + a..base + a + code::n(w), base);
+                    set!(a, t);
+                }
                 Op::Move => set!(code::a(w), reg!(code::b(w))),
                 Op::LoadImm => set!(code::a(w), Term(code::imm(w))),
                 Op::LoadConst => set!(code::a(w), self.heap.consts[code::imm(w) as usize]),
@@ -338,6 +377,13 @@ impl Machine {
                     let (x, y) = (self.heap.arg(node, 0), self.heap.arg(node, 1));
                     set!(code::a(w), x);
                     set!(code::a(w) + 1, y);
+                }
+                Op::Arg3 => {
+                    let node = reg!(code::b(w));
+                    let (x, y, z) = (self.heap.arg(node, 0), self.heap.arg(node, 1), self.heap.arg(node, 2));
+                    set!(code::a(w), x);
+                    set!(code::a(w) + 1, y);
+                    set!(code::a(w) + 2, z);
                 }
                 Op::Jump => jump!(code::imm(w)),
                 Op::Switch => switch!(w),

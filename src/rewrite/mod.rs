@@ -1,9 +1,22 @@
 //! Running a compiled theory on terms.
 
 mod collections;
+mod decide;
+mod fair;
+mod holes;
 mod hot;
 mod machine;
 mod memo;
+mod objects;
+mod portion;
+mod recent;
+mod resort;
+mod rules;
+mod run;
+mod trace;
 mod walk;
 
-pub use machine::{BuiltinEvent, Machine, StatementEvent, TraceEvent, Tracer};
+pub use fair::Fair;
+pub use machine::Machine;
+pub use rules::{COUNTER_RULE, Mode, Step, Steps, Turns};
+pub use trace::{BuiltinEvent, StatementEvent, TraceEvent, Tracer};

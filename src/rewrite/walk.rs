@@ -64,12 +64,29 @@ impl Machine {
                         self.unreduced(op.0, &[count, args[0]])
                     }
                 }
-                leaf => self.heap.leaf(sy, &theory.names, leaf).expect("no arguments"),
+                leaf => {
+                    let term = self.heap.leaf(sy, &theory.names, leaf).expect("no arguments");
+                    self.settle(term);
+                    term
+                }
             };
             shared.insert(key, term);
             stack.push(term);
         }
         stack.pop().expect("a tree has a root")
+    }
+
+    /// Applies memberships to a literal.
+    fn settle(&mut self, t: Term) {
+        let sym = self.heap.sym(&self.theory.symbols, t) as usize;
+        if !t.is_node() || self.theory.memberships.get(sym).is_none_or(|&code| code == NO_CODE) {
+            return;
+        }
+        let (before, stress) = (self.rewrites, self.stress);
+        let mut heap = std::mem::take(&mut self.heap);
+        let rewrites = self.resort(&mut heap, t);
+        self.heap = heap;
+        (self.rewrites, self.stress) = (before + rewrites, stress);
     }
 
     /// Which subterms are evaluated before an operator above them is: Maude shares equal subterms
@@ -117,22 +134,31 @@ impl Machine {
                 self.stack[base] = term;
                 return None;
             }
-            let theory = self.theory.clone();
-            let sy = &theory.symbols;
-            let args: Vec<Term> = match sy.class(self.heap.sym(sy, term)) {
-                Class::Iter => vec![self.heap.arg(term, 1)],
-                Class::AssocComm if self.heap.layout(term) >= Layout::Bag as u32 => {
-                    let mut pairs = Vec::new();
-                    self.heap.bag_pairs(term, &mut pairs);
-                    pairs.iter().flat_map(|&(t, m)| std::iter::repeat_n(t, m as usize)).collect()
-                }
-                _ => self.heap.args(term).to_vec(),
+            let sy = &self.theory.symbols;
+            let class = sy.class(self.heap.sym(sy, term));
+            let layout = self.heap.layout(term);
+            let count = if layout <= Layout::Fixed as u32 && class != Class::Iter {
+                let count = layout as usize;
+                self.reserve(base + HEAD + count + 2);
+                self.stack[base + HEAD..base + HEAD + count].copy_from_slice(self.heap.args(term));
+                count
+            } else {
+                let args: Vec<Term> = match class {
+                    Class::Iter => vec![self.heap.arg(term, 1)],
+                    Class::AssocComm if layout >= Layout::Bag as u32 => {
+                        let mut pairs = Vec::new();
+                        self.heap.bag_pairs(term, &mut pairs);
+                        pairs.iter().flat_map(|&(t, m)| std::iter::repeat_n(t, m as usize)).collect()
+                    }
+                    _ => self.heap.args(term).to_vec(),
+                };
+                self.reserve(base + HEAD + args.len() + 2);
+                self.stack[base + HEAD..base + HEAD + args.len()].copy_from_slice(&args);
+                args.len()
             };
-            self.reserve(base + HEAD + args.len() + 2);
             self.stack[base] = term;
             self.stack[base + 1] = Term::small(0);
-            self.stack[base + 2] = Term::small(args.len() as u32);
-            self.stack[base + HEAD..base + HEAD + args.len()].copy_from_slice(&args);
+            self.stack[base + 2] = Term::small(count as u32);
             match self.next_argument(base) {
                 Some((inner, inner_base)) => (term, base) = (inner, inner_base),
                 None => return self.apply_walked(base),
@@ -182,18 +208,20 @@ impl Machine {
 
     /// All arguments are evaluated: applies the operator.
     fn apply_walked(&mut self, base: usize) -> Option<(u32, usize)> {
-        let theory = self.theory.clone();
-        let sy = &theory.symbols;
         let node = self.stack[base];
-        let sym = self.heap.sym(sy, node);
+        let sym = self.heap.sym(&self.theory.symbols, node);
         let count = self.stack[base + 2].payload() as usize;
         let args = base + HEAD..base + HEAD + count;
-        let function = &theory.functions[sym as usize];
+        let function = &self.theory.functions[sym as usize];
         if !function.joined && function.code != NO_CODE {
+            let (code, ret) = (function.code, self.theory.stubs.update);
             self.stack.copy_within(args, base + 1);
-            self.frames.push(Frame { ret: theory.stubs.update, base: base as u32 });
-            return Some((function.code, base + 1));
+            self.frames.push(Frame { ret, base: base as u32 });
+            return Some((code, base + 1));
         }
+        let theory = self.theory.clone();
+        let sy = &theory.symbols;
+        let function = &theory.functions[sym as usize];
         let value = if sy.class(sym) == Class::Iter {
             let (times, _) = self.heap.iter_parts(node);
             self.heap.iterate(sy, sym, &times, self.stack[args.start])

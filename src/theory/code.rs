@@ -19,6 +19,8 @@ pub enum Op {
     LoadImm,
     /// `a <- constants[imm]`
     LoadConst,
+    /// `a <- a copy of the literal constants[imm]`, to which memberships will be applied
+    LoadCopy,
     /// `a <- argument c of b`
     Arg,
     Jump,
@@ -83,6 +85,9 @@ pub enum Op {
     Equality,
     /// `a <- (sort of b in set c)`; next word `true | false << 32`.
     SortTest,
+    /// If the sort of `b` is not in set `c`, try its memberships once more, with a frame at `a`; next
+    /// word: mask.
+    Resort,
     /// Reduce register `a` if it is not reduced; next word: mask.
     Eval,
     /// `a <- imm applied to registers a..`, marked as not reduced; next word: how many.
@@ -97,8 +102,11 @@ pub enum Op {
     Update,
     /// Set the sort of the node in register `a` to `imm`.
     SetSort,
-    /// Count `imm` rewrites: memberships whose outcome is known.
-    Count,
+    /// The memberships of the constant in the next word are tried; if that is under way already go
+    /// to `imm`.
+    TrialStart,
+    /// That is done.
+    TrialEnd,
     /// Equation or membership `imm` is about to be applied (tracing code only).
     Trace,
     /// As Builtin, traced: `n` arguments of operator `imm`; next word: the built-in.
@@ -115,6 +123,11 @@ pub enum Op {
     IfWhole,
     /// `a <- operator (next word) over a and what is left in b, b+1`
     WithRest,
+    /// `a, a+1, a+2 <- all arguments of b`, which has three.
+    Arg3,
+    /// Split the multiset in register `a` into what is `n` times in it and what is left; to `imm` if
+    /// nothing is. Next word: where both go.
+    BagRepeated,
     /// `a <- f^n(a)`: operator `imm`, next word `n`; marked as not reduced if the field n is 1.
     Iterate,
     /// As Build1 with the sort computed; next word: operator.
@@ -132,18 +145,42 @@ pub enum Op {
     BagCheck,
     /// A loop over the elements of a multiset, counter in `a`; go to `imm` at its end. Next words:
     /// `subject | element << 16 | copies << 32 | earlier << 40 | filter << 48`, the filter (1:
-    /// operator, 2: sort set, 3: `operator | register << 32` of the first argument), the counters
-    /// of earlier loops, and `their copies | operator of the multiset << 48`.
+    /// operator, 2: sort set, 3: `operator | register << 32` of the first
+    /// argument, 5: `operator | number of an argument << 16 | its value << 32`), `counter of
+    /// the first loop | operator of the multiset << 32`, and the copies that earlier loops took.
+    /// The counters of all loops over one multiset stand two apart; copies are a byte each.
     BagNext,
     /// The same for an element that is known, in the register where the loop puts it; no filter.
     BagFind,
-    /// `a <- the multiset without the elements chosen by n loops`. Next words: `subject | operator
-    /// << 32`, their counters, their copies (and the fifth counter in the upper 16 bits).
-    /// `imm` 1: no term if nothing is left.
+    /// `a <- the multiset without what loops took`. Next words: `subject | operator << 32`, the
+    /// counter of the first loop, the copies to take out. `imm` 1: no term if nothing is left.
     BagRest,
 
     /// As Enter for frames of more than 63 registers, whose last ones must all hold terms.
     EnterBig,
+
+    /// Are the elements of the multiset in `a` with certain operators told apart by their first
+    /// arguments, or are they the only ones? Else go to `imm`. Next `n` words: `operator | only one
+    /// << 32`.
+    BagKeys,
+    /// `a <- the multiset without what loops took, with the elements in a..a+n`. Next words as for
+    /// BagRest.
+    BagEdit,
+
+    // Rules.
+    /// Stops the machine with the result in register `a`; `imm`: size of the frame. Next word:
+    /// mask of registers alive when it is resumed.
+    Yield,
+    /// `a <- the value of a function of n arguments`, if it is remembered from another try of a rule
+    /// on the same state, and go to `imm`. Next words: packed registers, operator.
+    Recall,
+    /// Remembers the value in `a` for the `Recall` before it.
+    Remember,
+    /// Starts to explore what the term in register `a` rewrites to, and puts the number of the
+    /// exploration there.
+    Explore,
+    /// `a + 1 <- the next state of exploration a`, or go to `imm`. Next word: mask.
+    NextState,
 
     // Arguments from any registers: a word with up to four 16-bit register numbers.
     /// As Arg, in theories without terms that are not reduced.

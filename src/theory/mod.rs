@@ -1,12 +1,27 @@
 //! An elaborated module compiled for rewriting: frozen, shared by all threads.
 
+mod arithmetic;
+mod bags;
+mod branch;
 pub mod code;
+mod collapse;
 mod collections;
+mod collectors;
 mod compile;
+mod inline;
 mod known;
+mod leaf;
+mod memberships;
+mod operators;
+mod path;
 mod plan;
 mod ranges;
 mod rhs;
+mod rows;
+mod rules;
+mod sharing;
+mod tail;
+mod trace;
 mod variables;
 
 use std::sync::Arc;
@@ -16,11 +31,12 @@ use rustc_hash::FxHashMap;
 use crate::base::Name;
 use crate::builtin::Builtin;
 use crate::matching::Pattern;
-use crate::module::Module;
-use crate::sorts::{SortId, Tree, Var};
+use crate::module::{Module, Rule};
+use crate::sorts::{OpId, SortId, Tree, Var};
 use crate::term::{Symbols, VarOrder};
 
 pub use plan::{Strategy, SymbolPlan};
+pub use rules::{Query, RuleEntry, Rules};
 pub use variables::VariableOrder;
 
 /// No code: the operator only builds.
@@ -53,6 +69,8 @@ pub struct TracePoint {
     pub step: TraceStep,
     /// The sort that a membership improves, if the subject no longer shows it.
     pub old_sort: Option<u32>,
+    /// The register (and the next one) with what an extension left; see [`code::Op::LoadRest`].
+    pub rest: Option<u16>,
 }
 
 impl TracePoint {
@@ -76,6 +94,7 @@ pub enum TraceStep {
 pub enum TraceKind {
     Equation,
     Membership,
+    Rule,
 }
 
 /// A module compiled for rewriting.
@@ -99,6 +118,7 @@ pub struct Theory {
     pub has_lazy: bool,
     /// Where the code of each function starts, ascending.
     pub enters: Vec<u32>,
+    pub rules: Rules,
 }
 
 /// Code that the machine pushes as return addresses.
@@ -150,6 +170,13 @@ pub struct Options {
     pub trace: bool,
     /// For [`NameOrder::sort_order`].
     pub sort_order: FxHashMap<SortId, u32>,
+    /// Patterns with conditions to look for in terms (right-hand sides are not used); see
+    /// [`Rules::queries`].
+    pub queries: Vec<Rule>,
+    /// Conditional memberships and constants for which they hold.
+    pub facts: Vec<(usize, OpId)>,
+    /// These are still to be found out: others are not tried on constants.
+    pub deciding: bool,
 }
 
 impl Theory {

@@ -147,7 +147,7 @@ pub fn plans(module: &Module, sy: &Symbols) -> Vec<SymbolPlan> {
 }
 
 /// The operators under which a pattern must be tried: its top, and those it may collapse to.
-fn tops(sig: &Signature, sy: &Symbols, tree: &Tree, at: usize, inner: bool) -> Vec<(u32, bool)> {
+pub fn tops(sig: &Signature, sy: &Symbols, tree: &Tree, at: usize, inner: bool) -> Vec<(u32, bool)> {
     let Some(op) = tree.node(at).op() else {
         let Node::Var(var) = tree.node(at) else { unreachable!("only variables have no operator") };
         return var_tops(sig, *var);

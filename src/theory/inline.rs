@@ -1,0 +1,257 @@
+//! One pattern against one register: free parts test by test, the rest by the general matcher.
+//!
+//! That is how `:=` conditions are matched, and the elements of lists and multisets. Patterns modulo
+//! axioms that need no general matcher are found first: collections, and commutative operators over
+//! a variable that has a value.
+
+use crate::matching::{Needed, Pattern, PatternSpec};
+use crate::sorts::{Node, Tree, Var};
+use crate::term::{Class, Term};
+
+use super::code::{Label, Op, Reg, inst, inst3, switch_key};
+use super::compile::{Compiler, intern_constant};
+use super::known::Known;
+use super::leaf::Leaf;
+use super::path::Frame;
+use super::rows::Test;
+
+/// Code that asks a matcher for its next solution.
+pub(super) struct Retry {
+    pub here: Label,
+    pub choice: Reg,
+    pub pattern: u32,
+    pub fail: Label,
+    pub go_on: Label,
+}
+
+impl Compiler<'_> {
+    /// A free pattern against a register, test by test; aliens inside by the general matcher.
+    pub(super) fn inline_match(
+        &mut self,
+        tree: &Tree,
+        place: usize,
+        reg: Reg,
+        leaf: &mut Leaf,
+        frame: &mut Frame,
+    ) {
+        let mut aliens = Vec::new();
+        let mut work = vec![(place, reg)];
+        while let Some((place, reg)) = work.pop() {
+            if let Node::Var(var) = tree.node(place) {
+                if let Some(&(_, first)) = leaf.vars.iter().find(|(v, _)| v == var) {
+                    self.asm.emit_to(Op::Equal, 0, reg, leaf.fail);
+                    self.asm.emit(u64::from(first));
+                    leaf.can_fail = true;
+                    continue;
+                }
+                leaf.vars.push((*var, reg));
+                let known = leaf.path.known[reg as usize];
+                if self.emit_sort_check(reg, var.sort, known, leaf.fail) {
+                    leaf.can_fail = true;
+                    if let Some(below) = Known::below(self.sig, var.sort) {
+                        leaf.path.known[reg as usize] = Known(known.0 & below.0);
+                    }
+                }
+                continue;
+            }
+            leaf.can_fail = true;
+            match self.test(tree, place) {
+                Test::Alien => aliens.push((place, reg)),
+                Test::Nat(n) => {
+                    self.asm.emit_to(Op::TestImm, 0, reg, leaf.fail);
+                    self.asm.emit(u64::from(Term::small(n).0));
+                }
+                Test::Pred(count, base) => {
+                    let pred = leaf.path.take(1);
+                    leaf.path.set(pred, Known::ANY);
+                    leaf.path.lazy[pred as usize] = leaf.path.lazy[reg as usize];
+                    self.asm.emit_to(Op::Pred, 0, pred, leaf.fail);
+                    self.asm.emit(u64::from(reg) | u64::from(count) << 32);
+                    work.push((base, pred));
+                }
+                Test::Sym(sym) => {
+                    let args = tree.args(place);
+                    if self.may_be_unreduced_constant(sym, leaf.path.lazy[reg as usize]) {
+                        let go_on = self.asm.label();
+                        let mut keys = [Term::constant(sym).0, switch_key(sym)];
+                        keys.sort_unstable();
+                        self.asm.emit(inst(Op::Switch, 0, reg, keys.len() as u32));
+                        for key in keys {
+                            self.asm.emit_case(key, go_on);
+                        }
+                        self.asm.emit_case(0, leaf.fail);
+                        self.asm.place(go_on);
+                        continue;
+                    }
+                    if args.is_empty() {
+                        self.asm.emit_to(Op::TestImm, 0, reg, leaf.fail);
+                        self.asm.emit(u64::from(Term::constant(sym).0));
+                        continue;
+                    }
+                    self.asm.emit_to(Op::TestSym, 0, reg, leaf.fail);
+                    self.asm.emit(u64::from(sym));
+                    let known = leaf.path.known[reg as usize];
+                    let first = leaf.path.take(args.len());
+                    let parent = leaf.path.lazy[reg as usize];
+                    let lazy: Vec<bool> =
+                        (0..args.len()).map(|i| parent || self.is_left_alone(sym, i)).collect();
+                    self.load_arguments(first, reg, &vec![true; args.len()], &lazy);
+                    for (i, arg) in args.into_iter().enumerate() {
+                        let target = first + i as Reg;
+                        leaf.path.lazy[target as usize] = lazy[i];
+                        leaf.path.set(target, self.known_argument(sym, i, known));
+                        work.push((arg, target));
+                    }
+                }
+            }
+            frame.note(leaf.path.top);
+        }
+        for (place, reg) in aliens {
+            if self.collection(tree, place, reg, false, leaf, frame) {
+                // Only one collector can be put off at a time, and an outer one may follow.
+                self.settle_collector(leaf, frame);
+                continue;
+            }
+            if self.comm_alien(tree, place, reg, leaf, frame) {
+                continue;
+            }
+            let sub = tree.subtree(place);
+            let needed = leaf.needed.clone().map(|mut needed| {
+                needed.extend(vars_outside(tree, place));
+                needed
+            });
+            self.match_pattern(&sub, reg, needed.as_deref(), false, leaf, frame);
+        }
+    }
+
+    /// Matches a commutative pattern one of whose arguments is a variable with a value: that
+    /// decides which argument is which.
+    pub(super) fn comm_alien(
+        &mut self,
+        tree: &Tree,
+        place: usize,
+        reg: Reg,
+        leaf: &mut Leaf,
+        frame: &mut Frame,
+    ) -> bool {
+        let Some(op) = tree.node(place).op() else { return false };
+        let info = &self.sy.info[op.index()];
+        if info.class != Class::Cui || !info.comm || info.identity.is_some() || info.idem || self.has_lazy {
+            return false;
+        }
+        let &[x, y] = &tree.args(place)[..] else { return false };
+        let value = |place: usize| match tree.node(place) {
+            Node::Var(var) => leaf.vars.iter().find(|(v, _)| v == var).map(|v| v.1),
+            _ => None,
+        };
+        let (value, other) = match (value(x), value(y)) {
+            (Some(value), _) => (value, y),
+            (_, Some(value)) => (value, x),
+            _ => return false,
+        };
+        leaf.can_fail = true;
+        self.asm.emit_to(Op::TestSym, 0, reg, leaf.fail);
+        self.asm.emit(u64::from(op.0));
+        let first = leaf.path.take(3);
+        let slot = first + 2;
+        for reg in first..=slot {
+            leaf.path.set(reg, Known::ANY);
+        }
+        frame.note(leaf.path.top);
+        self.load_arguments(first, reg, &[true, true], &[false, false]);
+        let (swapped, done) = (self.asm.label(), self.asm.label());
+        self.asm.emit_to(Op::Equal, 0, first, swapped);
+        self.asm.emit(u64::from(value));
+        self.asm.emit(inst3(Op::Move, 0, slot, first + 1, 0));
+        self.asm.emit_to(Op::Jump, 0, 0, done);
+        self.asm.place(swapped);
+        self.asm.emit_to(Op::Equal, 0, first + 1, leaf.fail);
+        self.asm.emit(u64::from(value));
+        self.asm.emit(inst3(Op::Move, 0, slot, first, 0));
+        self.asm.place(done);
+        self.inline_match(tree, other, slot, leaf, frame);
+        true
+    }
+
+    /// Matches a register modulo axioms; further solutions are tried when something later fails.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn match_pattern(
+        &mut self,
+        tree: &Tree,
+        reg: Reg,
+        needed: Option<&[Var]>,
+        extension: bool,
+        leaf: &mut Leaf,
+        frame: &mut Frame,
+    ) {
+        let bound: Vec<Reg> = leaf.vars.iter().map(|v| v.1).collect();
+        for var in tree.vars() {
+            if !leaf.vars.iter().any(|(v, _)| *v == var) {
+                let slot = leaf.path.take(1);
+                self.asm.emit(inst(Op::LoadImm, 0, slot, Term::NONE.0));
+                leaf.path.set(slot, Known::below(self.sig, var.sort).unwrap_or(Known::ANY));
+                leaf.path.lazy[slot as usize] |= self.has_lazy_joined;
+                leaf.vars.push((var, slot));
+            }
+        }
+        let vars = &leaf.vars;
+        let slot_of = |var: Var| vars.iter().find(|(v, _)| *v == var).expect("all have slots").1;
+        let needed_slots: Vec<Reg> = needed
+            .unwrap_or(&[])
+            .iter()
+            .filter_map(|var| vars.iter().find(|(v, _)| v == var).map(|v| v.1))
+            .collect();
+        let mut fresh = Vec::new();
+        let top = leaf.path.top;
+        let (constants, numbers, offset) =
+            (&mut self.constants, &mut self.constant_numbers, self.sy.identities.len() as u32);
+        let pattern = Pattern::compile(&mut PatternSpec {
+            sig: self.sig,
+            sy: self.sy,
+            shapes: &self.shapes,
+            tree,
+            vars: self.names,
+            slot: &slot_of,
+            bound: &bound,
+            needed: match needed {
+                None => Needed::Everything,
+                Some(_) => Needed::Only(&needed_slots),
+            },
+            extension,
+            fresh: &mut || {
+                fresh.push(top + fresh.len() as Reg);
+                fresh[fresh.len() - 1]
+            },
+            constant: &mut |tree| intern_constant(constants, numbers, offset, tree),
+        });
+        for slot in fresh {
+            let taken = leaf.path.take(1);
+            debug_assert_eq!(slot, taken);
+            self.asm.emit(inst(Op::LoadImm, 0, slot, Term::NONE.0));
+            leaf.path.set(slot, Known::ANY);
+        }
+        self.patterns.push(pattern);
+        let number = self.patterns.len() as u32 - 1;
+        let choice = leaf.path.take(1);
+        leaf.path.set(choice, Known::ANY);
+        frame.note(leaf.path.top);
+        self.asm.emit_to(Op::Match, 0, reg, leaf.fail);
+        self.asm.emit(u64::from(number) | u64::from(choice) << 32);
+        leaf.can_fail = true;
+        let here = self.asm.label();
+        let go_on = self.asm.here();
+        leaf.deferred.push(Retry { here, choice, pattern: number, fail: leaf.fail, go_on });
+        leaf.fail = here;
+        leaf.choices.push(choice);
+        if extension {
+            leaf.rest_of = Some(choice);
+        }
+    }
+}
+
+/// The variables of a left-hand side outside the subtree at `place`.
+pub(super) fn vars_outside(lhs: &Tree, place: usize) -> Vec<Var> {
+    let inside = lhs.range(place);
+    let nodes = lhs.nodes().iter().enumerate().filter(|(i, _)| !inside.contains(i));
+    nodes.filter_map(|(_, node)| if let Node::Var(var) = node { Some(*var) } else { None }).collect()
+}

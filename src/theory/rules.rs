@@ -1,0 +1,311 @@
+//! Rules to code, one function per rule and way of matching.
+//!
+//! A rule's function takes the term at a position and yields what the rule makes of it, matcher
+//! by matcher, until it returns: `Yield` stops the machine with one result, and resuming it asks
+//! for the next. Left-hand sides, conditions and right-hand sides are compiled as those of
+//! equations are. A query (the pattern of a search with its condition) is a rule whose results
+//! are its variables' values, left in registers.
+
+use super::code::{Assembler, Label, Op, Reg, inst, inst3};
+use super::compile::{Compiler, is_joined};
+use super::known::Known;
+use super::leaf::Leaf;
+use super::path::{Frame, Path};
+use super::plan;
+use super::rows::{Row, Statements, Whole};
+use crate::builtin::{Builtin, Special};
+use crate::module::Module;
+use crate::sorts::{Node, OpId, Signature, Tree, Var};
+use crate::term::{Class, Symbols, Term};
+
+/// The rules of a theory, by the operator at the top of the terms that they may rewrite.
+#[derive(Debug, Default)]
+pub struct Rules {
+    /// By operator, in the order of the module.
+    pub entries: Vec<Vec<RuleEntry>>,
+    pub queries: Vec<Query>,
+    /// Operators whose terms may be rewritten, at the top or further down.
+    pub may_rewrite: Vec<bool>,
+    /// Operators with such an operator among their arguments' kinds.
+    pub may_rewrite_below: Vec<bool>,
+    /// Operators with a conditional rule.
+    pub is_conditional: Vec<bool>,
+    /// May conditional rules be tried below the top of a state?
+    pub has_inner_conditions: bool,
+    /// Argument positions that rules may not touch, by operator (a bit per argument; the last
+    /// bit stands for all further ones).
+    pub frozen: Vec<u64>,
+    /// The operator that counts its own rewrites, if there is one.
+    pub counter: Option<(u32, Builtin)>,
+}
+
+/// Code of one rule under one operator. Both take the term in register 0.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleEntry {
+    /// Index into the module's rules.
+    pub rule: u32,
+    /// Yields results in the order of `rewrite`.
+    pub first: u32,
+    /// Yields all results, in the order of `search`.
+    pub all: u32,
+    /// Under an associative or iterated operator: is the pattern another one, such as a variable,
+    /// that may also match a part? (Patterns with the operator at the top find parts themselves.)
+    pub on_portions: bool,
+}
+
+/// A compiled query: after each yield its variables are in registers of the yielding frame.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub code: u32,
+    pub vars: Vec<(Var, Reg)>,
+}
+
+/// Rules whose places are not known yet.
+pub(super) struct RuleLabels {
+    entries: Vec<Vec<(u32, Label, Label)>>,
+    queries: Vec<(Label, Vec<(Var, Reg)>)>,
+}
+
+impl RuleLabels {
+    pub fn resolve(self, places: &[u32], module: &Module, sy: &Symbols) -> Rules {
+        let at = |label| Assembler::resolve(places, label);
+        let entry = |sym: usize, &(rule, first, all): &(u32, Label, Label)| {
+            let lhs = &module.rules[rule as usize].lhs;
+            let is_other = lhs.node(lhs.root()).op().is_none_or(|op| op.index() != sym);
+            let has_portions = matches!(sy.class(sym as u32), Class::Iter | Class::Assoc | Class::AssocComm);
+            let on_portions = is_other && has_portions && takes_parts(module, lhs, OpId(sym as u32));
+            RuleEntry { rule, first: at(first), all: at(all), on_portions }
+        };
+        let all_entries = |(sym, rules): (usize, &Vec<(u32, Label, Label)>)| {
+            rules.iter().map(|labels| entry(sym, labels)).collect()
+        };
+        let entries: Vec<Vec<RuleEntry>> = self.entries.iter().enumerate().map(all_entries).collect();
+        let queries = self.queries.into_iter().map(|(label, vars)| Query { code: at(label), vars }).collect();
+        let sig = &module.signature;
+        let frozen: Vec<u64> =
+            sig.ops().map(|(_, op)| op.frozen.iter().fold(0, |mask, &arg| mask | 1 << arg.min(63))).collect();
+        let counter = sig.ops().find_map(|(id, _)| match Special::of(sig, sy, id) {
+            Some(Special::Counter(builtin)) => Some((id.0, builtin)),
+            _ => None,
+        });
+        // Equality and sort tests are always decided, so nothing is ever below them.
+        let is_test = |op| {
+            matches!(Special::of(sig, sy, op), Some(Special::Equality { .. } | Special::SortTest { .. }))
+        };
+        let tests: Vec<bool> = sig.ops().map(|(id, _)| is_test(id)).collect();
+        let (may_rewrite, may_rewrite_below) = may_rewrite(sig, &counter, &entries, &frozen, &tests);
+        let has_condition = |entry: &RuleEntry| !module.rules[entry.rule as usize].condition.is_empty();
+        let is_conditional: Vec<bool> = entries.iter().map(|rules| rules.iter().any(has_condition)).collect();
+        // Functions are rarely left in a state (and if one is, nothing is remembered below it).
+        let is_function = |id: OpId| {
+            matches!(Special::of(sig, sy, id), Some(Special::Branch { .. }))
+                || module.equations.iter().any(|eq| eq.lhs.node(eq.lhs.root()).op() == Some(id))
+        };
+        let is_open = |(id, _): (OpId, _)| may_rewrite_below[id.index()] && !is_function(id);
+        let has_inner_conditions = is_conditional.contains(&true) && sig.ops().any(is_open);
+        Rules {
+            entries,
+            queries,
+            may_rewrite,
+            may_rewrite_below,
+            is_conditional,
+            has_inner_conditions,
+            frozen,
+            counter,
+        }
+    }
+}
+
+/// May a variable of the pattern stand for a part of a term with this operator at its top?
+fn takes_parts(module: &Module, lhs: &Tree, op: OpId) -> bool {
+    let (sorts, decls) = (&module.signature.sorts, &module.signature.op(op).decls);
+    let is_lowered = module.memberships.iter().any(|mb| mb.term.node(mb.term.root()).op() == Some(op));
+    let fits = |var: &Var| is_lowered || decls.iter().any(|decl| sorts.leq(decl.range, var.sort));
+    lhs.vars().iter().any(fits)
+}
+
+/// Operators with rules or with such an operator below them, and the latter alone.
+fn may_rewrite(
+    sig: &Signature,
+    counter: &Option<(u32, Builtin)>,
+    entries: &[Vec<RuleEntry>],
+    frozen: &[u64],
+    tests: &[bool],
+) -> (Vec<bool>, Vec<bool>) {
+    let mut may: Vec<bool> = (0..entries.len()).map(|i| !entries[i].is_empty()).collect();
+    if let Some((sym, _)) = counter {
+        may[*sym as usize] = true;
+    }
+    let mut below = vec![false; may.len()];
+    loop {
+        let kinds: Vec<_> = sig.ops().filter(|(id, _)| may[id.index()]).map(|(_, op)| op.range).collect();
+        let mut changed = false;
+        for (id, op) in sig.ops() {
+            let open =
+                |(i, kind): (usize, _)| frozen[id.index()] >> i.min(63) & 1 == 0 && kinds.contains(kind);
+            if !below[id.index()] && !tests[id.index()] && op.domain.iter().enumerate().any(open) {
+                below[id.index()] = true;
+                may[id.index()] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return (may, below);
+        }
+    }
+}
+
+impl Compiler<'_> {
+    /// Code of all rules; those from number `own` on are queries.
+    pub(super) fn rule_code(&mut self, own: usize) -> RuleLabels {
+        let mut entries = vec![Vec::new(); self.plans.len()];
+        for index in 0..own {
+            let rule = &self.rules[index];
+            if rule.attrs.nonexec {
+                continue;
+            }
+            let tops = plan::tops(self.sig, self.sy, &rule.lhs, rule.lhs.root(), false);
+            // Under all operators that it collapses to a pattern is matched by the same code.
+            let mut collapsed_code = None;
+            for (sym, collapsed) in tops {
+                let (first, all) = match collapsed_code.filter(|_| collapsed) {
+                    Some(labels) => labels,
+                    None => {
+                        let first = self.rule(index, collapsed, false).0;
+                        let all = self.rule(index, collapsed, true).0;
+                        if collapsed {
+                            collapsed_code = Some((first, all));
+                        }
+                        (first, all)
+                    }
+                };
+                entries[sym as usize].push((index as u32, first, all));
+            }
+        }
+        let queries = (own..self.rules.len()).map(|index| self.rule(index, true, true)).collect();
+        RuleLabels { entries, queries }
+    }
+
+    /// The code of a rule or query. Where all results are wanted there may be two functions, one
+    /// that matches elements in the best order and one in Maude's, for subjects where that would
+    /// change the order of results.
+    fn rule(&mut self, index: usize, collapsed: bool, all: bool) -> (Label, Vec<(Var, Reg)>) {
+        if !all || index >= self.module.rules.len() {
+            return self.rule_function(index, collapsed, all);
+        }
+        let slow = self.asm.label();
+        (self.slow, self.is_slow_used) = (Some(slow), false);
+        let best = self.rule_function(index, collapsed, all);
+        self.slow = None;
+        self.asm.place(slow);
+        if self.is_slow_used {
+            self.rule_function(index, collapsed, all);
+        }
+        best
+    }
+
+    /// One function; `collapsed`: the whole subject is matched, whatever its operator.
+    fn rule_function(&mut self, index: usize, collapsed: bool, all: bool) -> (Label, Vec<(Var, Reg)>) {
+        let start = self.asm.here();
+        let enter = self.asm.words.len();
+        self.asm.emit(inst(Op::Enter, 1, 0, 0));
+        let mut frame = Frame { size: 2 };
+        let lhs = self.rules[index].lhs.clone();
+        let root = lhs.root();
+        let top = lhs.node(root).op();
+        if let Some(op) = top {
+            self.current = op;
+        }
+        let by_matcher =
+            top.is_some_and(|op| is_joined(self.sy, op.0) || matches!(lhs.node(root), Node::Iter { .. }));
+        let row = if by_matcher {
+            Row::new(index, Whole::Joined { extension: !collapsed })
+        } else {
+            let mut row = Row::new(index, Whole::No);
+            self.add_pattern(&mut row, &lhs, 0, root);
+            row
+        };
+        let none = self.asm.label();
+        self.query_vars.clear();
+        self.rows(vec![row], Path::new(vec![Known::ANY]), Statements::Rules { all }, none, &mut frame);
+        self.asm.place(none);
+        self.asm.emit(inst(Op::Return, 0, 0, 0));
+        self.patch_frame(enter, 1, &frame);
+        (start, std::mem::take(&mut self.query_vars))
+    }
+
+    /// The variables that stand for the rest of a multiset in a left-hand side.
+    pub(super) fn collectors(&self, lhs: &Tree) -> Vec<Var> {
+        let is_bag =
+            |at: &usize| lhs.node(*at).op().is_some_and(|op| self.sy.class(op.0) == Class::AssocComm);
+        let args = (0..lhs.len()).filter(is_bag).flat_map(|at| lhs.args(at));
+        args.filter_map(|at| if let Node::Var(var) = lhs.node(at) { Some(*var) } else { None }).collect()
+    }
+
+    /// Is a function of a rule's condition applied to the whole state, or nearly so? Then it is
+    /// likely to be asked for again, by another matcher or another rule.
+    pub(super) fn is_remembered(&self, tree: &Tree, at: usize, op: OpId, leaf: &Leaf) -> bool {
+        let plan = &self.plans[op.index()];
+        let is_collector = |node: &Node| matches!(node, Node::Var(var) if leaf.collectors.contains(var));
+        !plan.rows.is_empty() && !plan.memo && tree.nodes()[tree.range(at)].iter().any(is_collector)
+    }
+
+    /// A rule's matcher has been found and its condition holds: gives the result, and goes on
+    /// with the next matcher.
+    pub(super) fn yield_result(&mut self, index: usize, leaf: &mut Leaf, frame: &mut Frame) {
+        if index >= self.module.rules.len() {
+            self.build_collector(leaf, frame);
+            self.query_vars = leaf.vars.clone();
+            return self.emit_yield(0, leaf);
+        }
+        let mut rhs = self.rules[index].rhs.clone();
+        if let Some(shorter) = self.reuse_collector(&rhs, leaf, frame, true) {
+            rhs = shorter;
+        }
+        self.need_vars(&rhs.vars(), leaf, frame);
+        self.check_collector(leaf, frame);
+        let root = rhs.root();
+        let rest = (leaf.rest_of.is_some() || leaf.has_rest).then(|| leaf.path.take(2));
+        if let Some(rest) = rest {
+            match leaf.rest_of {
+                Some(choice) => self.asm.emit(inst3(Op::LoadRest, 0, rest, choice, 0)),
+                None => {
+                    self.extension_rest(rest, leaf);
+                    self.asm.emit(inst(Op::LoadImm, 0, rest + 1, Term::NONE.0));
+                }
+            }
+            leaf.path.set(rest, Known::ANY);
+            leaf.path.set(rest + 1, Known::ANY);
+        }
+        self.hoist(&rhs, root, leaf, frame);
+        let slot = leaf.path.take(1);
+        frame.note(leaf.path.top);
+        self.value(&rhs, root, slot, leaf, frame);
+        leaf.path.set_reduced(slot, Known::ANY);
+        if let Some(rest) = rest {
+            let lhs = &self.rules[index].lhs;
+            let op = lhs.node(lhs.root()).op().expect("a pattern with extension has an operator");
+            let whole = self.asm.label();
+            self.asm.emit_to(Op::IfWhole, 0, rest, whole);
+            if self.sy.class(op.0) == Class::AssocComm {
+                // As in Maude, what is left of a multiset is a term of its own.
+                self.call_joined(op, rest, 0, leaf);
+                self.asm.emit(inst(Op::LoadImm, 0, rest + 1, Term::NONE.0));
+            }
+            self.asm.emit(inst3(Op::WithRest, 0, slot, rest, 0));
+            self.asm.emit(u64::from(op.0));
+            self.call_joined(op, slot, 0, leaf);
+            self.asm.place(whole);
+        }
+        frame.note(slot + 1);
+        self.emit_yield(slot, leaf);
+    }
+
+    fn emit_yield(&mut self, slot: Reg, leaf: &Leaf) {
+        let mask = self.mask(0, leaf);
+        self.yields.push(self.asm.words.len());
+        self.asm.emit(inst(Op::Yield, 0, slot, 0));
+        self.asm.emit(mask);
+        self.asm.emit_to(Op::Jump, 0, 0, leaf.fail);
+    }
+}
