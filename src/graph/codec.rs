@@ -1,0 +1,552 @@
+//! Between the terms of one thread and the states of the shared store.
+//!
+//! A state is stored as the vector `[shape, words...]`. The shape says what the root of the term
+//! looks like: its head, and for each argument whether its word follows, or, for a multiset or a
+//! list, its head and length, and then its elements' words follow (multiplicities, if not all 1,
+//! after them). So `{ soup }`, a bare soup and a tuple of soups cost one root pair each, and a
+//! rewrite that changes two elements changes two words. Shapes are nodes of the store themselves.
+//!
+//! The terms of elements are kept from one state to the next in the lower part of the heap, below
+//! a mark. [`Codec::decode`] cuts the heap back to the mark: all that was made since the last
+//! call is dead by contract. It adds elements that are missing, raises the mark, and makes the
+//! root above it. For nodes below the mark the word is known, so that encoding a successor costs
+//! one look for each element that did not change. Folding a successor reuses the inner nodes of
+//! the decoded state where the words below are the same.
+
+use super::decode::{Decoder, collection};
+use super::encode::{Encoder, is_list};
+use super::node::{self, Head, Kind};
+use super::pairs::{Full, TooMany};
+use super::shape::{Part, Parts, Shape, Shapes};
+use super::store::{Inserted, Spares, StateId, Store};
+use super::vector;
+use crate::term::{Heap, Layout, Symbols, Term};
+
+/// As a rule; a state may need more.
+const KEPT_MAX: usize = 1 << 18;
+
+/// One thread's way to the store. The heap must be the same in all calls.
+pub struct Codec {
+    spares: Spares,
+    encoder: Encoder,
+    decoder: Decoder,
+    shapes: Shapes,
+    /// The end of what is always there: the machine's constants.
+    base: usize,
+    /// The end of what is kept between states.
+    mark: usize,
+    /// The heap's count of collections when the heap was last made ready.
+    collections: u64,
+    /// The same when places on the heap were last known to be valid.
+    valid: u64,
+    /// May the heap be cut back?
+    cuts: bool,
+    /// The elements kept between states may take so many words of the heap.
+    pub(super) kept_max: usize,
+    /// The decoded state: its shape, its words and inner nodes, the terms of its words.
+    shape: usize,
+    values: Vec<u32>,
+    terms: Vec<Term>,
+    is_changed: Vec<bool>,
+    /// Are the terms still the terms of those words? Not if they may be evaluated in place.
+    is_stable: bool,
+    /// What its root looks like if it is of the most frequent kind.
+    plain: Option<Plain>,
+    /// The same for a state on its way to the store.
+    next: Vec<u32>,
+    form: Vec<u32>,
+}
+
+/// A decoded root that is a flat set, or that has one as its only argument: headers on the heap.
+#[derive(Clone, Copy)]
+struct Plain {
+    top: Option<u32>,
+    set: u32,
+    n: usize,
+}
+
+/// The root pair of a vector: what there is in the store of a state, beside shared parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Root(u32, u32);
+
+impl Root {
+    /// Asks for the pair that this will be compared with. A few may be asked for before the first
+    /// of them is put.
+    #[inline]
+    pub fn prefetch(self, store: &Store) {
+        store.prefetch_root((self.0, self.1));
+    }
+}
+
+const NO_SHAPE: usize = usize::MAX;
+
+impl Codec {
+    /// For a heap that has nothing on it but what stays: the machine's constants, and terms that
+    /// the caller keeps.
+    ///
+    /// If `cuts` is false, the heap is never cut back or collected here: for machines that
+    /// remember terms between states (memo tables). Then the owner collects whenever
+    /// [`Heap::is_full`], before decoding the next state.
+    pub fn new(heap: &Heap, cuts: bool) -> Codec {
+        Codec {
+            spares: Spares::default(),
+            encoder: Encoder::default(),
+            decoder: Decoder::default(),
+            shapes: Shapes::default(),
+            base: heap.len(),
+            mark: heap.len(),
+            collections: heap.collections,
+            valid: heap.collections,
+            cuts,
+            kept_max: KEPT_MAX,
+            shape: NO_SHAPE,
+            values: Vec::new(),
+            terms: Vec::new(),
+            is_changed: Vec::new(),
+            is_stable: false,
+            plain: None,
+            next: Vec::new(),
+            form: Vec::new(),
+        }
+    }
+
+    /// Has a term been encoded in which something is not reduced?
+    pub fn has_lazy(&self) -> bool {
+        self.encoder.has_lazy()
+    }
+
+    /// Bytes of this thread's tables, and of the kept part of the heap.
+    pub fn bytes(&self) -> usize {
+        self.encoder.bytes() + self.decoder.bytes() + (self.mark - self.base) * 4
+    }
+
+    /// The term of a state. Everything that was allocated since the last call must be dead,
+    /// except `kept`, terms from before the codec was made, which are updated if they move.
+    /// The new term is valid until the next call.
+    pub fn decode(
+        &mut self,
+        store: &Store,
+        heap: &mut Heap,
+        sy: &Symbols,
+        state: StateId,
+        kept: &mut [Term],
+    ) -> Term {
+        self.clear_heap(heap, kept);
+        self.unfold(store, state);
+        // Elements in which something is not reduced are made above the mark.
+        let mut fleeting = false;
+        let words = self.shapes.get(self.shape).len;
+        for i in 1..words {
+            if self.is_changed[i] {
+                let word = self.values[i];
+                self.terms[i] = match self.decoder.known(word) {
+                    Some(term) => term,
+                    // No term; nothing on a heap is equal to this.
+                    None if self.is_count(i) => Term(0),
+                    None if node::head(store, word).is_lazy() => {
+                        fleeting = true;
+                        continue;
+                    }
+                    None => self.decoder.term(store, heap, sy, &mut self.encoder, word, false),
+                };
+                self.is_changed[i] = false;
+            }
+        }
+        self.mark = heap.len();
+        self.is_stable = !fleeting;
+        if fleeting {
+            for i in 1..words {
+                if self.is_changed[i] {
+                    let word = self.values[i];
+                    self.terms[i] = self.decoder.term(store, heap, sy, &mut self.encoder, word, true);
+                    // It stays marked as changed, to be made again next time.
+                }
+            }
+        }
+        let root = self.build(heap, sy);
+        self.plain = if fleeting { None } else { self.plain_form(heap, root) };
+        root
+    }
+
+    /// The headers of a root that is a flat set, or that has one as its only argument.
+    fn plain_form(&self, heap: &Heap, root: Term) -> Option<Plain> {
+        let shape = self.shapes.get(self.shape);
+        let (top, set) = match *shape.form {
+            [_, head, n] if head != 0 => (Some(heap.header(root)), (Head(head), n, heap.arg(root, 0))),
+            [head, n] if n != 0 => (None, (Head(head), n, root)),
+            _ => return None,
+        };
+        let (head, n, bag) = set;
+        let is_plain = head.kind() == Kind::Bag && !shape.plan.paths.is_empty();
+        (is_plain && heap.flat_bag(bag).is_some()).then(|| Plain {
+            top,
+            set: heap.header(bag),
+            n: n as usize,
+        })
+    }
+
+    /// Makes the heap ready for the next state.
+    fn clear_heap(&mut self, heap: &mut Heap, kept: &mut [Term]) {
+        self.decoder.forget_fleeting();
+        let is_moved = heap.collections != self.collections;
+        if is_moved {
+            if self.cuts {
+                heap.collect(|visit| kept.iter_mut().for_each(visit));
+                self.base = heap.len();
+            }
+            self.collections = heap.collections;
+        } else if self.cuts {
+            heap.truncate(self.mark);
+            self.encoder.truncate(self.mark);
+            if self.mark - self.base <= self.kept_max {
+                return;
+            }
+            heap.truncate(self.base);
+        } else {
+            return;
+        }
+        self.mark = heap.len();
+        self.forget_terms(heap);
+    }
+
+    /// Forgets where on the heap terms are.
+    fn forget_terms(&mut self, heap: &Heap) {
+        self.valid = heap.collections;
+        self.encoder.truncate(0);
+        self.decoder.clear();
+        self.is_changed.fill(true);
+        self.is_stable = false;
+        self.plain = None;
+    }
+
+    /// Reads the vector of a state over that of the last one, where they differ.
+    fn unfold(&mut self, store: &Store, state: StateId) {
+        store.prefetch_next(state);
+        let root = store.root(state);
+        let word = vector::start(store, root).0;
+        let is_same = self.shape != NO_SHAPE && self.shapes.get(self.shape).word == word;
+        if !is_same {
+            self.shape = self.shapes.of_word(store, word);
+        }
+        let Shape { len, plan, .. } = self.shapes.get(self.shape);
+        let steps = &plan.steps;
+        if !is_same {
+            self.values.clear();
+            self.values.resize(len + steps.len(), 0);
+            self.terms.resize(*len, Term(0));
+            self.is_changed.clear();
+            self.is_changed.resize(len + steps.len(), true);
+        }
+        let (values, is_changed) = (&mut self.values, &mut self.is_changed);
+        let top = len + steps.len() - 1;
+        is_changed[top] = true;
+        for (i, &(a, b)) in steps.iter().enumerate().rev() {
+            let place = len + i;
+            if !is_changed[place] {
+                continue;
+            }
+            is_changed[place] = false;
+            let (left, right) = if place == top { root } else { store.part(values[place] >> 2) };
+            for (child, value) in [(a as usize, left), (b as usize, right)] {
+                if values[child] != value {
+                    values[child] = value;
+                    is_changed[child] = true;
+                }
+            }
+        }
+    }
+
+    /// Is this place of the decoded vector a multiplicity?
+    fn is_count(&self, place: usize) -> bool {
+        let shape = self.shapes.get(self.shape);
+        let mut at = 1;
+        for part in Parts::new(&shape.form) {
+            if let Part::Collection(head, n) = part
+                && head.kind() == Kind::Multi
+                && (at + n..at + 2 * n).contains(&place)
+            {
+                return true;
+            }
+            at += part.len();
+        }
+        false
+    }
+
+    /// Makes the root of the decoded state.
+    fn build(&self, heap: &mut Heap, sy: &Symbols) -> Term {
+        let form = &self.shapes.get(self.shape).form;
+        let Some(&first) = form.first() else { return self.terms[1] };
+        let root = Head(first);
+        let mut at = 1;
+        let mut part = |heap: &mut Heap, part: Part| {
+            let here = at;
+            at += part.len();
+            match part {
+                Part::Word => self.terms[here],
+                Part::Collection(head, n) if head.kind() == Kind::Multi => {
+                    let counts = &self.values[here + n..here + 2 * n];
+                    heap.restore_bag(sy, head.sym(), head.sort(), &self.terms[here..here + n], Some(counts))
+                }
+                Part::Collection(head, n) => collection(heap, sy, head, &self.terms[here..here + n]),
+            }
+        };
+        if root.kind() != Kind::Args {
+            return part(heap, Part::Collection(root, form[1] as usize));
+        }
+        let mut few = [Term(0); 4];
+        let mut n = 0;
+        let mut many = Vec::new();
+        for next in Parts::new(form) {
+            let term = part(heap, next);
+            if n < few.len() {
+                few[n] = term;
+            } else {
+                many.extend_from_slice(if n == few.len() { &few } else { &[] });
+                many.push(term);
+            }
+            n += 1;
+        }
+        heap.alloc(root.sym(), root.sort(), if n <= few.len() { &few[..n] } else { &many })
+    }
+
+    /// The word of a term, which may be any.
+    pub fn encode(&mut self, store: &Store, heap: &Heap, sy: &Symbols, term: Term) -> Result<u32, Full> {
+        self.check_heap(heap);
+        self.encoder.word(store, &mut self.spares, heap, sy, term)
+    }
+
+    /// The term of a word. It is valid as long as a decoded state is.
+    pub fn term(&mut self, store: &Store, heap: &mut Heap, sy: &Symbols, word: u32) -> Term {
+        self.check_heap(heap);
+        let term = self.decoder.term(store, heap, sy, &mut self.encoder, word, true);
+        self.decoder.forget_fleeting();
+        term
+    }
+
+    /// The root pair of a term that is to be a state, for [`Codec::put`] or
+    /// [`Codec::put_keyed`] a little later, when the memory they need has arrived.
+    pub fn root(&mut self, store: &Store, heap: &Heap, sy: &Symbols, term: Term) -> Result<Root, Full> {
+        let root = self.fold(store, heap, sy, term)?;
+        store.prefetch_state(root);
+        Ok(Root(root.0, root.1))
+    }
+
+    /// Finds or puts a state by its root pair. For one thread at a time.
+    #[inline]
+    pub fn put(&mut self, store: &Store, root: Root, parent: StateId) -> Result<Inserted, Full> {
+        store.put_state(&mut self.spares, (root.0, root.1), parent)
+    }
+
+    /// Finds or puts a state by its root pair in a keyed level.
+    #[inline]
+    pub fn put_keyed(&mut self, store: &Store, root: Root, key: u64) -> Result<Inserted, Full> {
+        store.put_state_keyed(&mut self.spares, (root.0, root.1), key)
+    }
+
+    /// Finds or puts a state; `parent` is its parent if it is new. For one thread at a time.
+    pub fn insert(
+        &mut self,
+        store: &Store,
+        heap: &Heap,
+        sy: &Symbols,
+        term: Term,
+        parent: StateId,
+    ) -> Result<Inserted, Full> {
+        let root = self.fold(store, heap, sy, term)?;
+        store.put_state(&mut self.spares, root, parent)
+    }
+
+    /// The same for who has the store for himself: it grows as needed.
+    pub fn insert_alone(
+        &mut self,
+        store: &mut Store,
+        heap: &Heap,
+        sy: &Symbols,
+        term: Term,
+        parent: StateId,
+    ) -> Result<Inserted, TooMany> {
+        loop {
+            match self.insert(store, heap, sy, term, parent) {
+                Ok(inserted) => return Ok(inserted),
+                Err(Full) => store.grow()?,
+            }
+        }
+    }
+
+    /// Finds or puts a state in a keyed level; see [`super::key`].
+    pub fn insert_keyed(
+        &mut self,
+        store: &Store,
+        heap: &Heap,
+        sy: &Symbols,
+        term: Term,
+        key: u64,
+    ) -> Result<Inserted, Full> {
+        let root = self.fold(store, heap, sy, term)?;
+        store.put_state_keyed(&mut self.spares, root, key)
+    }
+
+    fn check_heap(&mut self, heap: &Heap) {
+        if heap.collections != self.valid {
+            self.forget_terms(heap);
+        }
+    }
+
+    /// The root pair of a term that is to be a state.
+    fn fold(&mut self, store: &Store, heap: &Heap, sy: &Symbols, term: Term) -> Result<(u32, u32), Full> {
+        self.check_heap(heap);
+        if let Some(root) = self.fold_plain(store, heap, sy, term)? {
+            return Ok(root);
+        }
+        self.flatten(store, heap, sy, heap.deref(term))?;
+        let is_same = self.shape != NO_SHAPE && *self.shapes.get(self.shape).form == *self.form;
+        let shape =
+            if is_same { self.shape } else { self.shapes.of_form(store, &mut self.spares, &self.form)? };
+        let Shape { word, len, plan, .. } = self.shapes.get(shape);
+        debug_assert!(self.next.len() == *len);
+        self.next[0] = *word;
+        self.next.resize(len + plan.steps.len(), 0);
+        let (next, values) = (&mut self.next[..], &self.values[..]);
+        let (&(left, right), steps) = plan.steps.split_last().expect("vectors have two words at least");
+        for (i, &(a, b)) in steps.iter().enumerate() {
+            let (a, b) = (a as usize, b as usize);
+            let (left, right) = (next[a], next[b]);
+            next[len + i] = if is_same && left == values[a] && right == values[b] {
+                values[len + i]
+            } else {
+                vector::inner(store.put_part(&mut self.spares, left, right)?)
+            };
+        }
+        Ok((next[left as usize], next[right as usize]))
+    }
+
+    /// The same for the most frequent case: the decoded state was a flat set, perhaps with an
+    /// operator around it, and this one has the same sorts and size. Only what is above a
+    /// changed element is folded.
+    fn fold_plain(
+        &mut self,
+        store: &Store,
+        heap: &Heap,
+        sy: &Symbols,
+        term: Term,
+    ) -> Result<Option<(u32, u32)>, Full> {
+        let Some(Plain { top, set, n }) = self.plain else { return Ok(None) };
+        let bag = match top {
+            Some(top) if term.is_node() && heap.header(term) == top => heap.arg(term, 0),
+            None => term,
+            Some(_) => return Ok(None),
+        };
+        if !bag.is_node() || heap.header(bag) != set {
+            return Ok(None);
+        }
+        let Some(pairs) = heap.flat_bag(bag).filter(|pairs| pairs.len() == 2 * n) else { return Ok(None) };
+        let Shape { len, plan, .. } = self.shapes.get(self.shape);
+        self.next.clear();
+        self.next.extend_from_slice(&self.values);
+        let next = &mut self.next[..];
+        let mut todo = 0;
+        for (i, (pair, &old)) in pairs.chunks_exact(2).zip(&self.terms[1..=n]).enumerate() {
+            if pair[1].0 != 1 {
+                return Ok(None);
+            }
+            if pair[0] != old {
+                let word = self.encoder.word(store, &mut self.spares, heap, sy, pair[0])?;
+                if word != next[i + 1] {
+                    next[i + 1] = word;
+                    todo |= plan.paths[i + 1];
+                }
+            }
+        }
+        while todo != 0 {
+            let i = todo.trailing_zeros() as usize;
+            todo &= todo - 1;
+            let (a, b) = plan.steps[i];
+            let part = store.put_part(&mut self.spares, next[a as usize], next[b as usize])?;
+            next[len + i] = vector::inner(part);
+        }
+        let (left, right) = plan.steps[plan.steps.len() - 1];
+        Ok(Some((next[left as usize], next[right as usize])))
+    }
+
+    /// Writes the words of a state to `next`, after a place for its shape, and its form.
+    fn flatten(&mut self, store: &Store, heap: &Heap, sy: &Symbols, t: Term) -> Result<(), Full> {
+        self.next.clear();
+        self.next.push(0);
+        self.form.clear();
+        if !t.is_node() || heap.is_unreduced(t) || heap.layout(t) == Layout::Raw as u32 {
+            let word = self.encoder.word(store, &mut self.spares, heap, sy, t)?;
+            self.next.push(word);
+            return Ok(());
+        }
+        if self.flatten_collection(store, heap, sy, t)? {
+            return Ok(());
+        }
+        self.form.push(Head::new(Kind::Args, heap.sym(sy, t), heap.sort(sy, t)).0);
+        for i in 0..heap.args(t).len() {
+            let arg = heap.deref(heap.args(t)[i]);
+            if !self.flatten_collection(store, heap, sy, arg)? {
+                self.form.push(0);
+                let word = self.encoder.word(store, &mut self.spares, heap, sy, arg)?;
+                self.next.push(word);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for a multiset or a list, if it is one.
+    fn flatten_collection(
+        &mut self,
+        store: &Store,
+        heap: &Heap,
+        sy: &Symbols,
+        t: Term,
+    ) -> Result<bool, Full> {
+        if !t.is_node() || heap.is_unreduced(t) {
+            return Ok(false);
+        }
+        let (sym, sort) = (heap.sym(sy, t), heap.sort(sy, t));
+        if let Some(pairs) = heap.flat_bag(t) {
+            // Nearly all elements are those of the decoded state, in the same places.
+            let from = self.next.len();
+            let (terms, words) =
+                if self.is_stable { (&self.terms[..], &self.values[..]) } else { (&[][..], &[][..]) };
+            let (terms, words) = (terms.get(from..).unwrap_or(&[]), words.get(from..).unwrap_or(&[]));
+            self.next.resize(from + pairs.len() / 2, 0);
+            let mut is_set = true;
+            for (i, (slot, pair)) in self.next[from..].iter_mut().zip(pairs.chunks_exact(2)).enumerate() {
+                *slot = match terms.get(i) {
+                    Some(&term) if term == pair[0] => words[i],
+                    _ => self.encoder.word(store, &mut self.spares, heap, sy, pair[0])?,
+                };
+                is_set &= pair[1].0 == 1;
+            }
+            let kind = if is_set { Kind::Bag } else { Kind::Multi };
+            self.form.extend([Head::new(kind, sym, sort).0, pairs.len() as u32 / 2]);
+            if !is_set {
+                self.next.extend(pairs.chunks_exact(2).map(|pair| pair[1].0));
+            }
+        } else if heap.layout(t) == Layout::Tree as u32 {
+            let mut pairs = Vec::new();
+            heap.bag_pairs(t, &mut pairs);
+            for &(element, _) in &pairs {
+                let word = self.encoder.word(store, &mut self.spares, heap, sy, element)?;
+                self.next.push(word);
+            }
+            let is_set = pairs.iter().all(|&(_, count)| count == 1);
+            let kind = if is_set { Kind::Bag } else { Kind::Multi };
+            self.form.extend([Head::new(kind, sym, sort).0, pairs.len() as u32]);
+            if !is_set {
+                self.next.extend(pairs.iter().map(|&(_, count)| count));
+            }
+        } else if heap.layout(t) != Layout::Raw as u32 && is_list(sy, sym) {
+            for &element in heap.args(t) {
+                let word = self.encoder.word(store, &mut self.spares, heap, sy, element)?;
+                self.next.push(word);
+            }
+            self.form.extend([Head::new(Kind::List, sym, sort).0, heap.args(t).len() as u32]);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,73 @@
+//! The same numbers on many threads as on one.
+//!
+//! A breadth-first search by one thread numbers the states of a level in the order in which they
+//! are first reached: by the number of the state they are reached from, then by the number of
+//! the arc. On many threads a new state gets a provisional number, and beside it the least such
+//! key by which anybody reached it. When all threads are done with the level, its new states are
+//! sorted by their keys and get their final numbers, in place.
+
+use rayon::prelude::*;
+
+use super::store::Store;
+use super::sync::Ordering;
+
+/// By which arc of which state something is reached; earlier is less.
+pub fn key(parent: u32, arc: u32) -> u64 {
+    u64::from(parent) << 32 | u64::from(arc)
+}
+
+/// Below this many states a level is renumbered by one thread.
+const PARALLEL_MIN: usize = 1 << 13;
+
+impl Store {
+    /// From now on new states are put with keys.
+    pub fn begin_level(&mut self) {
+        debug_assert!(self.level.is_none());
+        self.level = Some(self.states.count());
+        self.reserve();
+    }
+
+    /// Gives the states that were put since the beginning of the level their final numbers and
+    /// parents, with the help of the current thread pool if `threads` is more than one. Returns
+    /// how many there are. (The store may have grown in between.)
+    pub fn end_level(&mut self, threads: usize) -> u32 {
+        let first = self.level.take().expect("a level has begun");
+        let count = self.states.count();
+        let store = &*self;
+        let key = |number: u32| !store.keys.get(number - first).load(Ordering::Relaxed);
+        // Numbers that nobody used, lost in a race, have no key.
+        let mut order: Vec<u32> = (first..count).filter(|&number| key(number) != u64::MAX).collect();
+        let is_parallel = threads > 1 && order.len() >= PARALLEL_MIN;
+        if is_parallel {
+            order.par_sort_unstable_by_key(|&number| key(number));
+        } else {
+            order.sort_unstable_by_key(|&number| key(number));
+        }
+        // All places are looked up before any slot changes: in between, slots could be mistaken.
+        let look = |&number: &u32| (store.states.place(number), store.states.get(number), key(number));
+        let write = |(i, (place, pair, key)): (usize, (usize, (u32, u32), u64))| {
+            let number = first + i as u32;
+            store.states.renumber(place, pair, number);
+            store.set_parent(number, (key >> 32) as u32);
+        };
+        let clear = |number: u32| store.keys.get(number - first).store(0, Ordering::Relaxed);
+        if is_parallel {
+            let found: Vec<_> = order.par_iter().map(look).collect();
+            found.into_par_iter().enumerate().for_each(write);
+            (first..count).into_par_iter().for_each(clear);
+        } else {
+            let found: Vec<_> = order.iter().map(look).collect();
+            found.into_iter().enumerate().for_each(write);
+            (first..count).for_each(clear);
+        }
+        let new = order.len() as u32;
+        self.states.cut(first + new);
+        self.epoch += 1;
+        self.keys_max = self.keys_max.max(count - first);
+        new
+    }
+
+    pub(super) fn keys_bytes(&self) -> usize {
+        self.keys_max as usize * 8
+    }
+}

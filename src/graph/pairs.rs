@@ -1,0 +1,337 @@
+//! A table of pairs of words that threads share without locks: pairs are found or put, and never
+//! leave. The number of a pair is where it stands in a dense array.
+//!
+//! The index is an open hash table of 32-bit slots in cache lines. A slot holds the pair's number
+//! plus one and, in the bits that numbers do not need yet, some bits of its hash, so that a probe
+//! hardly ever reads a wrong pair. Searching starts somewhere in a line, goes round the line and
+//! on to the next one. Pairs are compared in full.
+//!
+//! To put a pair, a thread takes a number, writes the pair, and then publishes the number by one
+//! compare-and-swap of an empty slot (release; readers acquire). Who loses keeps the number for
+//! the next time. As slots are filled once and in the order of the search, no pair has two
+//! numbers.
+//!
+//! Nothing grows while threads are at work: [`Pairs::find_or_put`] says [`Full`], and whoever has
+//! the table for himself calls [`Pairs::grow`]. The index is then made anew from the array, in
+//! its old memory and some more.
+
+use super::segments::Segments;
+use super::sync::{AtomicU32, AtomicU64, CHUNK_BITS, Cell, LINE, Line, Ordering, prefetch};
+
+/// The table must grow before it takes another pair; then try again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
+/// There are as many pairs as numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooMany;
+
+/// A number that a thread has taken and not used.
+#[derive(Default, Debug)]
+pub struct Spare(Option<u32>);
+
+impl Spare {
+    /// Gives the number up; it stays a hole.
+    pub fn forget(&mut self) {
+        self.0 = None;
+    }
+}
+
+/// What stands at numbers that are not in use. As a pair it may only have the number 0.
+pub const HOLE: u64 = u64::MAX;
+
+/// The index is made larger when more than this part of its slots is in use.
+const LOAD: (u64, u64) = (13, 16);
+const LINES_MIN: usize = 2;
+
+/// See the head of this file.
+pub struct Pairs {
+    entries: Segments<AtomicU64>,
+    /// The lines of the index.
+    chunks: Vec<Box<[Line]>>,
+    /// How many of them are in use.
+    lines: usize,
+    /// Numbers taken so far.
+    count: AtomicU32,
+    /// Numbers that may be taken before the table must grow.
+    limit: u32,
+    /// Low bits of a slot that hold a number plus one.
+    bits: u32,
+    /// Never more pairs than this.
+    max: u32,
+}
+
+impl Pairs {
+    /// A table for at most `max` pairs (below `u32::MAX`).
+    pub fn new(max: u32) -> Pairs {
+        let mut table = Pairs {
+            entries: Segments::new(),
+            chunks: Vec::new(),
+            lines: 0,
+            count: AtomicU32::new(0),
+            limit: 0,
+            bits: 0,
+            max,
+        };
+        table.resize(LINES_MIN);
+        table
+    }
+
+    /// Numbers taken so far, holes included.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.count() >= self.limit
+    }
+
+    /// Numbers that may be taken before the table must grow.
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// The pair with a number.
+    #[inline(always)]
+    pub fn get(&self, number: u32) -> (u32, u32) {
+        let pair = self.entries.get(number).load(Ordering::Relaxed);
+        (pair as u32, (pair >> 32) as u32)
+    }
+
+    /// The number of a pair, and whether it is new.
+    #[inline]
+    pub fn find_or_put(&self, spare: &mut Spare, left: u32, right: u32) -> Result<(u32, bool), Full> {
+        let pair = join(left, right);
+        self.find_or_put_hashed(spare, pair, hash(pair))
+    }
+
+    /// The same for a pair as one word, with its hash.
+    pub fn find_or_put_hashed(&self, spare: &mut Spare, pair: u64, hash: u64) -> Result<(u32, bool), Full> {
+        let (mask, tag) = self.marks(hash);
+        let mut probe = Probe::new(hash, self.lines);
+        loop {
+            let line = &self.line(probe.line).0;
+            for step in 0..LINE {
+                let slot = &line[(probe.start + step) % LINE];
+                let mut found = slot.load(Ordering::Acquire);
+                if found == 0 {
+                    match self.publish(spare, pair, tag, slot)? {
+                        Ok(number) => return Ok((number, true)),
+                        Err(other) => found = other,
+                    }
+                }
+                if found & !mask == tag {
+                    let number = (found & mask) - 1;
+                    if self.entries.get(number).load(Ordering::Relaxed) == pair {
+                        return Ok((number, false));
+                    }
+                }
+            }
+            probe.advance();
+        }
+    }
+
+    /// Takes a number for a pair and writes it to an empty slot; otherwise what somebody else
+    /// wrote there.
+    #[inline(never)]
+    fn publish(
+        &self,
+        spare: &mut Spare,
+        pair: u64,
+        tag: u32,
+        slot: &AtomicU32,
+    ) -> Result<Result<u32, u32>, Full> {
+        let number = self.take(spare)?;
+        self.entries.get(number).store(pair, Ordering::Relaxed);
+        let put = slot.compare_exchange(0, tag | (number + 1), Ordering::Release, Ordering::Acquire);
+        Ok(put.map(|_| number).inspect_err(|_| {
+            self.entries.get(number).store(HOLE, Ordering::Relaxed);
+            spare.0 = Some(number);
+        }))
+    }
+
+    #[inline(always)]
+    fn line(&self, line: usize) -> &Line {
+        &self.chunks[line >> CHUNK_BITS][line % (1 << CHUNK_BITS)]
+    }
+
+    #[inline(always)]
+    fn slot(&self, place: usize) -> &AtomicU32 {
+        &self.line(place / LINE).0[place % LINE]
+    }
+
+    /// The first place on the way of a search whose slot has a certain value.
+    fn place_with(&self, hash: u64, value: u32) -> usize {
+        let mut probe = Probe::new(hash, self.lines);
+        loop {
+            for step in 0..LINE {
+                let place = probe.line * LINE + (probe.start + step) % LINE;
+                if self.slot(place).load(Ordering::Relaxed) == value {
+                    return place;
+                }
+            }
+            probe.advance();
+        }
+    }
+
+    /// Asks for the memory of a pair.
+    #[inline]
+    pub fn prefetch_number(&self, number: u32) {
+        prefetch(self.entries.get(number));
+    }
+
+    /// Asks for the memory where the search for a pair will start.
+    #[inline]
+    pub fn prefetch(&self, left: u32, right: u32) {
+        prefetch(self.line(Probe::new(hash(join(left, right)), self.lines).line));
+    }
+
+    /// Asks for the pair that the search for a pair will probably find. The memory where it
+    /// starts should be there already.
+    #[inline]
+    pub fn prefetch_entry(&self, left: u32, right: u32) {
+        let hash = hash(join(left, right));
+        let (mask, tag) = self.marks(hash);
+        let probe = Probe::new(hash, self.lines);
+        let line = &self.line(probe.line).0;
+        for step in 0..LINE {
+            let found = line[(probe.start + step) % LINE].load(Ordering::Relaxed);
+            if found == 0 {
+                return;
+            }
+            if found & !mask == tag {
+                return prefetch(self.entries.get((found & mask) - 1));
+            }
+        }
+    }
+
+    /// The mask of a slot's number, and the other bits that a pair's slot has.
+    #[inline(always)]
+    fn marks(&self, hash: u64) -> (u32, u32) {
+        let mask = ((1u64 << self.bits) - 1) as u32;
+        (mask, (hash << self.bits) as u32)
+    }
+
+    #[inline]
+    fn take(&self, spare: &mut Spare) -> Result<u32, Full> {
+        if let Some(number) = spare.0.take() {
+            return Ok(number);
+        }
+        let mut count = self.count.load(Ordering::Relaxed);
+        while count < self.limit {
+            match self.count.compare_exchange_weak(count, count + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Ok(count),
+                Err(now) => count = now,
+            }
+        }
+        Err(Full)
+    }
+
+    /// Makes room for half as many pairs more.
+    pub fn grow(&mut self) -> Result<(), TooMany> {
+        if self.limit >= self.max {
+            return Err(TooMany);
+        }
+        self.resize(self.lines_next());
+        Ok(())
+    }
+
+    fn lines_next(&self) -> usize {
+        let lines = self.lines;
+        lines + lines.div_ceil(2)
+    }
+
+    /// Bytes that [`Pairs::grow`] will take on top of what is taken now, at its peak.
+    pub fn growth(&self) -> usize {
+        let limit = limit(self.lines_next(), self.max);
+        (self.lines_next() - self.lines) * LINE * 4 + (limit - self.limit.min(limit)) as usize * 8
+    }
+
+    /// Bytes in use: pairs and index.
+    pub fn bytes(&self) -> usize {
+        self.count() as usize * 8 + self.lines * LINE * 4
+    }
+
+    fn resize(&mut self, lines: usize) {
+        // What is there already is used again, so that nothing is returned that may not be reused.
+        for line in 0..self.lines {
+            self.line(line).0.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
+        }
+        while self.chunks.len() << CHUNK_BITS < lines {
+            self.chunks.push(Line::zeros(1 << CHUNK_BITS));
+        }
+        self.lines = lines;
+        self.limit = limit(lines, self.max);
+        self.bits = 32 - self.limit.leading_zeros();
+        self.entries.reserve(self.limit.into());
+        for number in 0..self.count() {
+            let pair = self.entries.get(number).load(Ordering::Relaxed);
+            if pair != HOLE || number == 0 {
+                let hash = hash(pair);
+                let slot = self.slot(self.place_with(hash, 0));
+                slot.store(self.marks(hash).1 | (number + 1), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The place of the slot of a pair that is in the table.
+    pub fn place(&self, number: u32) -> usize {
+        let hash = hash(self.entries.get(number).load(Ordering::Relaxed));
+        self.place_with(hash, self.marks(hash).1 | (number + 1))
+    }
+
+    /// Gives the pair whose slot is at `place` another number. When this has been done for all
+    /// pairs concerned, with places looked up before, [`Pairs::cut`] drops the numbers left over.
+    pub fn renumber(&self, place: usize, (left, right): (u32, u32), number: u32) {
+        let pair = join(left, right);
+        self.entries.get(number).store(pair, Ordering::Relaxed);
+        self.slot(place).store(self.marks(hash(pair)).1 | (number + 1), Ordering::Relaxed);
+    }
+
+    /// Forgets the numbers from `count` on; none of them may be in the index.
+    pub fn cut(&mut self, count: u32) {
+        self.count = AtomicU32::new(count);
+    }
+}
+
+fn limit(lines: usize, max: u32) -> u32 {
+    let slots = (lines * LINE) as u64;
+    (slots * LOAD.0 / LOAD.1).min(max.into()) as u32
+}
+
+#[inline(always)]
+pub fn join(left: u32, right: u32) -> u64 {
+    u64::from(left) | u64::from(right) << 32
+}
+
+#[inline(always)]
+pub fn hash(pair: u64) -> u64 {
+    // One multiplication whose halves are folded: every bit of the result depends on every
+    // bit of the pair.
+    let product = u128::from(pair ^ 0x2d35_8dcc_aa6c_78a5) * 0x9e37_79b9_7f4a_7c15_u128;
+    (product as u64) ^ (product >> 64) as u64
+}
+
+/// The lines that a search visits, each from the same place on and round.
+struct Probe {
+    line: usize,
+    start: usize,
+    lines: usize,
+}
+
+impl Probe {
+    #[inline(always)]
+    fn new(hash: u64, lines: usize) -> Probe {
+        let line = ((u128::from(hash) * lines as u128) >> 64) as usize;
+        Probe { line, start: (hash >> 28) as usize % LINE, lines }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self) {
+        self.line += 1;
+        if self.line == self.lines {
+            self.line = 0;
+        }
+    }
+}

@@ -1,0 +1,669 @@
+//! Breadth-first search, one solution at a time, in Maude's order and with Maude's numbers.
+//!
+//! Small levels are explored by one thread, step by step, and a solution is given as soon as its
+//! state is found. Large levels are explored by all threads at once. If there was a solution
+//! among them the level is gone through again by one thread: its states are known by then, and
+//! their numbers are those that one thread would have given, so that solutions, counts of states
+//! and of rewrites come out the same on any number of threads.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{self, AtomicBool, AtomicU32};
+use std::sync::{Arc, Mutex};
+
+use super::explorer::Explorer;
+use super::level::key;
+use super::pairs::Full;
+use super::store::{StateId, Store};
+use crate::base::{Cancel, Interrupt};
+use crate::rewrite::Machine;
+use crate::sorts::{SortId, Tree, Var};
+use crate::term::Term;
+use crate::theory::Theory;
+
+/// Which states a search reports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrow {
+    /// `=>1`: after exactly one step.
+    One,
+    /// `=>+`: after at least one step.
+    Plus,
+    /// `=>*`: all.
+    Star,
+    /// `=>!`: those that no rule applies to.
+    Final,
+}
+
+/// What a search may use.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    pub cancel: Cancel,
+    /// Threads for large levels.
+    pub threads: usize,
+    /// Bytes for the states and the threads' heaps.
+    pub memory_max: Option<usize>,
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub states: u32,
+    /// Those whose successors are known.
+    pub explored: u32,
+    pub depth: u64,
+}
+
+/// Someone who hears now and then how far a search is.
+pub type Watcher = Box<dyn FnMut(&Progress) + Send>;
+
+/// A state that matches the pattern, with the values of its variables.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    pub state: u32,
+    pub bindings: Vec<(Var, Tree)>,
+}
+
+/// Levels with fewer states are explored by one thread.
+const PARALLEL_MIN: u32 = 1 << 11;
+/// So many states are taken by a thread at once.
+const CHUNK: u32 = 64;
+/// After so many states memory and progress are looked at.
+const CHECK_EVERY: u32 = 1 << 10;
+
+/// A search in progress.
+pub struct Search {
+    theory: Arc<Theory>,
+    limits: Limits,
+    store: Store,
+    worker: Explorer,
+    /// Further threads, if there are.
+    team: Option<Team>,
+    /// A worker for replays.
+    replayer: Option<Explorer>,
+    arrow: Arrow,
+    depth_max: u64,
+    /// The state being rewritten (if `is_open`) or to be rewritten next, and in how many ways it
+    /// has been so far.
+    current: u32,
+    is_open: bool,
+    successors: u64,
+    /// States found so far. The store may have more if a level is gone through again.
+    found: u32,
+    /// How deep `current` is, the first state of that level, and the first that is deeper.
+    depth: u64,
+    level_first: u32,
+    level_end: u32,
+    /// The state that is being matched, and how many of its matchers have been given.
+    matching: Option<u32>,
+    given: u64,
+    /// After an interrupt: is matching begun anew?
+    retries: bool,
+    /// Was a level interrupted that several threads explored? Its states have no final numbers,
+    /// so the search cannot go on.
+    is_broken: bool,
+    pub watcher: Option<Watcher>,
+    /// Has the initial state been reached (by a step, except with `=>*`)?
+    is_initial_reached: bool,
+    /// Rewrites made by other threads.
+    rewrites: u64,
+    team_rules: u64,
+    fired: Vec<u64>,
+    finals: u64,
+    /// From this state on only one step was made from each, to see whether it is final.
+    probed_from: u32,
+}
+
+impl Search {
+    /// Starts from a term; query 0 of the machine's theory is what is looked for.
+    pub fn new(
+        machine: Machine,
+        limits: Limits,
+        initial: &Tree,
+        arrow: Arrow,
+        depth_max: Option<u64>,
+    ) -> Result<Search, Interrupt> {
+        let one = if arrow == Arrow::One { 1 } else { u64::MAX };
+        let theory = machine.theory.clone();
+        let mut search = Search {
+            worker: Explorer::with(machine),
+            store: Store::new(),
+            team: None,
+            replayer: None,
+            arrow,
+            depth_max: depth_max.unwrap_or(u64::MAX).min(one),
+            current: 0,
+            is_open: false,
+            successors: 0,
+            found: 0,
+            depth: 0,
+            level_first: 0,
+            level_end: 1,
+            matching: None,
+            given: 0,
+            retries: false,
+            is_broken: false,
+            watcher: None,
+            is_initial_reached: false,
+            rewrites: 0,
+            team_rules: 0,
+            fired: vec![0; theory.module.rules.len()],
+            finals: 0,
+            probed_from: u32::MAX,
+            theory,
+            limits,
+        };
+        let term = search.worker.reduce(initial)?;
+        search.insert(term, StateId::NONE)?;
+        Ok(search)
+    }
+
+    /// The next solution. After an interrupt it can be asked for again.
+    pub fn next(&mut self) -> Result<Option<Solution>, Interrupt> {
+        let found = self.advance();
+        if found.is_err() {
+            // What was under way is begun anew; successors that are known are not reported again.
+            self.worker.reset();
+            self.is_open = false;
+            self.retries = true;
+        }
+        let Some(state) = found? else { return Ok(None) };
+        self.given += 1;
+        let (query, machine) = (&self.theory.rules.queries[0], &self.worker.machine);
+        let values = machine.query_values(query);
+        let bind = |(&(var, _), value): (&(Var, u16), Term)| (var, machine.to_tree(value));
+        let bindings = query.vars.iter().zip(values).map(bind).collect();
+        Ok(Some(Solution { state, bindings }))
+    }
+
+    /// The state of the next solution, whose matcher is on the machine.
+    fn advance(&mut self) -> Result<Option<u32>, Interrupt> {
+        if self.is_broken {
+            return Err(Interrupt::Cancelled);
+        }
+        let retries = std::mem::take(&mut self.retries);
+        let is_first = !self.is_initial_reached && self.arrow == Arrow::Star;
+        let found = match self.matching {
+            Some(state) if retries => {
+                let given = self.given;
+                let term = self.worker.load(&self.store, StateId(state));
+                let mut found = self.candidate(state, term)?;
+                for _ in 0..given {
+                    found = self.worker.machine.resume_rule()?.map(|_| state);
+                }
+                self.given = given;
+                found
+            }
+            Some(state) => self.worker.machine.resume_rule()?.map(|_| state),
+            None if is_first => {
+                self.is_initial_reached = true;
+                let term = self.worker.load(&self.store, StateId(0));
+                self.candidate(0, term)?
+            }
+            None => None,
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+        self.matching = None;
+        self.explore()
+    }
+
+    /// Does the state match the pattern?
+    fn candidate(&mut self, state: u32, term: Term) -> Result<Option<u32>, Interrupt> {
+        (self.matching, self.given) = (Some(state), 0);
+        let code = self.theory.rules.queries[0].code;
+        let found = self.worker.machine.start_rule(code, term)?.map(|_| state);
+        if found.is_none() {
+            self.matching = None;
+        }
+        Ok(found)
+    }
+
+    /// The number of a term as a state, and whether it is new.
+    fn insert(&mut self, term: Term, parent: StateId) -> Result<(u32, bool), Interrupt> {
+        loop {
+            match self.worker.insert(&self.store, term, parent) {
+                Ok(inserted) => {
+                    if self.worker.has_unreduced() {
+                        return Err(Interrupt::Unreduced);
+                    }
+                    let number = inserted.number.0;
+                    let is_new = number >= self.found;
+                    self.found += u32::from(is_new);
+                    return Ok((number, is_new));
+                }
+                Err(Full) => self.grow()?,
+            }
+        }
+    }
+
+    fn grow(&mut self) -> Result<(), Interrupt> {
+        self.check_memory(self.store.growth())?;
+        self.store.grow().map_err(|_| Interrupt::Memory)
+    }
+
+    fn check_memory(&self, more: usize) -> Result<(), Interrupt> {
+        match self.limits.memory_max {
+            Some(limit) if self.bytes() + more > limit => Err(Interrupt::Memory),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes in use.
+    pub fn bytes(&self) -> usize {
+        let team = self.team.iter().flat_map(|team| &team.workers);
+        let workers: usize = team.chain([&self.worker]).map(Explorer::bytes).sum();
+        self.store.bytes() + workers
+    }
+
+    /// Says how far it is.
+    fn tell(&mut self) {
+        let progress = Progress { states: self.found, explored: self.current, depth: self.depth };
+        if let Some(watcher) = &mut self.watcher {
+            watcher(&progress);
+        }
+    }
+
+    /// Goes on until a state matches.
+    fn explore(&mut self) -> Result<Option<u32>, Interrupt> {
+        loop {
+            if !self.is_open && !self.open()? {
+                return Ok(None);
+            }
+            let Some(step) = self.worker.step()? else {
+                self.is_open = false;
+                self.current += 1;
+                if self.successors == 0 {
+                    self.finals += 1;
+                    if self.arrow == Arrow::Final {
+                        let term = self.worker.term();
+                        if let Some(state) = self.candidate(self.current - 1, term)? {
+                            return Ok(Some(state));
+                        }
+                    }
+                }
+                continue;
+            };
+            self.successors += 1;
+            self.fired[step.rule as usize] += 1;
+            let (state, mut is_new) = self.insert(step.term, StateId(self.current))?;
+            if self.is_probe() {
+                self.worker.close();
+                self.is_open = false;
+                self.current += 1;
+            }
+            if state == 0 && !self.is_initial_reached {
+                self.is_initial_reached = true;
+                is_new = true;
+            }
+            if is_new
+                && self.arrow != Arrow::Final
+                && let Some(state) = self.candidate(state, step.term)?
+            {
+                return Ok(Some(state));
+            }
+        }
+    }
+
+    /// Opens the next state to be explored, after levels that are left to the team. Is there one?
+    fn open(&mut self) -> Result<bool, Interrupt> {
+        loop {
+            if self.current == self.found {
+                return Ok(false);
+            }
+            if self.current == self.level_end {
+                self.depth += 1;
+                (self.level_first, self.level_end) = (self.level_end, self.found);
+            }
+            let is_probe = self.is_probe();
+            if self.depth >= self.depth_max && !is_probe {
+                return Ok(false);
+            }
+            if is_probe {
+                self.probed_from = self.probed_from.min(self.current);
+            }
+            let is_start = self.current == self.level_first;
+            let is_large = !is_probe && self.level_end - self.level_first >= PARALLEL_MIN;
+            let is_known = self.store.len() > self.found;
+            if is_start && is_large && !is_known && self.limits.threads > 1 && self.explore_level()? {
+                continue;
+            }
+            if self.current % CHECK_EVERY == 0 {
+                self.check_memory(0)?;
+                self.tell();
+                if self.limits.cancel.is_raised() {
+                    return Err(Interrupt::Cancelled);
+                }
+            }
+            self.worker.open(&self.store, StateId(self.current));
+            self.is_open = true;
+            self.successors = 0;
+            return Ok(true);
+        }
+    }
+
+    /// Is it only asked whether the current state is final? One step answers that.
+    fn is_probe(&self) -> bool {
+        self.arrow == Arrow::Final && self.depth == self.depth_max
+    }
+
+    /// Explores the whole level with all threads. Returns false if there is a solution: then one
+    /// thread must go through the level again.
+    fn explore_level(&mut self) -> Result<bool, Interrupt> {
+        let mut team = match self.team.take() {
+            Some(team) => team,
+            None => Team::new(&self.theory, &self.limits)?,
+        };
+        let shared = Shared {
+            next: AtomicU32::new(self.current),
+            end: self.level_end,
+            left: Mutex::default(),
+            is_full: AtomicBool::new(false),
+            is_found: AtomicBool::new(false),
+            is_initial_reached: AtomicBool::new(self.is_initial_reached),
+            interrupt: Mutex::default(),
+            watcher: Mutex::new(self.watcher.take()),
+            depth: self.depth,
+        };
+        self.store.begin_level();
+        let outcome = loop {
+            team.run(&self.store, &shared, self.arrow);
+            if let Some(interrupt) = shared.interrupt.lock().expect("nobody panicked").take() {
+                break Err(interrupt);
+            }
+            if !shared.is_full.swap(false, atomic::Ordering::Relaxed) {
+                break Ok(());
+            }
+            if let Err(interrupt) = self.grow() {
+                break Err(interrupt);
+            }
+        };
+        team.pool.install(|| self.store.end_level(self.limits.threads));
+        let is_found = shared.is_found.into_inner();
+        self.watcher = shared.watcher.into_inner().expect("nobody panicked");
+        let tallies: Vec<Tally> = team.tallies.iter_mut().map(std::mem::take).collect();
+        self.team = Some(team);
+        self.is_broken = outcome.is_err();
+        outcome?;
+        if is_found {
+            return Ok(false);
+        }
+        for tally in tallies {
+            self.rewrites += tally.rewrites;
+            self.finals += tally.finals;
+            self.team_rules += tally.fired.iter().sum::<u64>();
+            self.fired.iter_mut().zip(tally.fired).for_each(|(all, own)| *all += own);
+        }
+        self.is_initial_reached = shared.is_initial_reached.into_inner();
+        self.current = self.level_end;
+        self.found = self.store.len();
+        Ok(true)
+    }
+
+    /// How many states have been found.
+    pub fn len(&self) -> u32 {
+        self.found
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found == 0
+    }
+
+    /// How deep the search is.
+    pub fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    /// Have the successors of all states been found?
+    pub fn is_complete(&self) -> bool {
+        self.current == self.found && self.probed_from == u32::MAX
+    }
+
+    /// Was it interrupted so that it cannot go on?
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// How many rewrites it took, those in conditions included.
+    pub fn rewrites(&self) -> u64 {
+        self.rewrites + self.worker.machine.rewrites
+    }
+
+    /// How often each rule was applied.
+    pub fn fired(&self) -> &[u64] {
+        &self.fired
+    }
+
+    /// How many of the states that were explored no rule applies to.
+    pub fn finals(&self) -> u64 {
+        self.finals
+    }
+
+    /// How many of the rewrites are rule applications to states.
+    pub fn rule_rewrites(&self) -> u64 {
+        self.worker.machine.rule_rewrites + self.team_rules
+    }
+
+    /// Counts rewrites from 0 again.
+    pub fn restart_counts(&mut self) {
+        (self.rewrites, self.team_rules) = (0, 0);
+        (self.worker.machine.rewrites, self.worker.machine.rule_rewrites) = (0, 0);
+    }
+
+    /// The states on the way from the initial one to `state`.
+    pub fn path(&self, state: u32) -> Vec<u32> {
+        let parent = |state: &StateId| Some(self.store.parent(*state)).filter(|p| *p != StateId::NONE);
+        let mut path: Vec<u32> =
+            std::iter::successors(Some(StateId(state)), parent).map(|state| state.0).collect();
+        path.reverse();
+        path
+    }
+
+    fn replayer(&mut self) -> Explorer {
+        let make = || Explorer::new(self.theory.clone(), self.limits.cancel.clone());
+        self.replayer.take().unwrap_or_else(make)
+    }
+
+    /// The term of a state, with its least sort.
+    pub fn term(&mut self, state: u32) -> (Tree, SortId) {
+        let mut replayer = self.replayer();
+        let term = replayer.load(&self.store, StateId(state));
+        let result = (replayer.machine.to_tree(term), replayer.machine.sort_of(term));
+        self.replayer = Some(replayer);
+        result
+    }
+
+    /// Where a state leads, as far as it was explored: states ascending, each with the rules that
+    /// lead there, ascending. Rewrites made for this are not counted.
+    pub fn arcs(&mut self, state: u32) -> Result<Vec<(u32, Vec<u32>)>, Interrupt> {
+        let limit = match state.cmp(&self.current) {
+            Ordering::Less if state >= self.probed_from => 1,
+            Ordering::Less => u64::MAX,
+            Ordering::Equal if self.is_open => self.successors,
+            _ => 0,
+        };
+        let mut arcs: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        let mut replayer = self.replayer();
+        replayer.open(&self.store, StateId(state));
+        for _ in 0..limit {
+            let Some(step) = replayer.step()? else { break };
+            let target = loop {
+                match replayer.insert(&self.store, step.term, StateId(state)) {
+                    Ok(inserted) => break inserted.number.0,
+                    Err(Full) => self.store.grow().map_err(|_| Interrupt::Memory)?,
+                }
+            };
+            arcs.entry(target).or_default().insert(step.rule);
+        }
+        self.replayer = Some(replayer);
+        Ok(arcs.into_iter().map(|(state, rules)| (state, rules.into_iter().collect())).collect())
+    }
+}
+
+/// All threads, for large levels.
+struct Team {
+    pool: rayon::ThreadPool,
+    workers: Vec<Explorer>,
+    /// What each has counted in this level.
+    tallies: Vec<Tally>,
+}
+
+#[derive(Default)]
+struct Tally {
+    rewrites: u64,
+    finals: u64,
+    fired: Vec<u64>,
+}
+
+/// What the threads share during a level.
+struct Shared {
+    /// The next state to explore, and where the level ends.
+    next: AtomicU32,
+    end: u32,
+    /// States that were taken and not explored, since the store was full.
+    left: Mutex<Vec<(u32, u32)>>,
+    is_full: AtomicBool,
+    is_found: AtomicBool,
+    is_initial_reached: AtomicBool,
+    interrupt: Mutex<Option<Interrupt>>,
+    watcher: Mutex<Option<Watcher>>,
+    depth: u64,
+}
+
+impl Shared {
+    /// Takes some states.
+    fn take(&self) -> Option<(u32, u32)> {
+        if let Some(left) = self.left.lock().expect("nobody panicked").pop() {
+            return Some(left);
+        }
+        let first = self.next.fetch_add(CHUNK, atomic::Ordering::Relaxed);
+        (first < self.end).then(|| (first, (first + CHUNK).min(self.end)))
+    }
+
+    /// Says how far it is, unless someone else is doing so.
+    fn tell(&self, states: u32) {
+        if let Ok(mut watcher) = self.watcher.try_lock()
+            && let Some(watcher) = &mut *watcher
+        {
+            let explored = self.next.load(atomic::Ordering::Relaxed).min(self.end);
+            watcher(&Progress { states, explored, depth: self.depth });
+        }
+    }
+
+    fn stop(&self, interrupt: Interrupt) {
+        self.interrupt.lock().expect("nobody panicked").get_or_insert(interrupt);
+        self.is_full.store(true, atomic::Ordering::Relaxed);
+    }
+}
+
+impl Team {
+    fn new(theory: &Arc<Theory>, limits: &Limits) -> Result<Team, Interrupt> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(limits.threads)
+            .thread_name(|i| format!("search-{i}"))
+            .stack_size(64 << 20)
+            .build()
+            .map_err(|_| Interrupt::Memory)?;
+        let worker = |_| Explorer::new(theory.clone(), limits.cancel.clone());
+        let workers: Vec<Explorer> = (0..limits.threads).map(worker).collect();
+        let tallies = workers.iter().map(|_| Tally::default()).collect();
+        Ok(Team { pool, workers, tallies })
+    }
+
+    /// Explores until the level is done, the store is full, or someone is interrupted.
+    fn run(&mut self, store: &Store, shared: &Shared, arrow: Arrow) {
+        let Team { pool, workers, tallies } = self;
+        pool.scope(|scope| {
+            for (worker, tally) in workers.iter_mut().zip(tallies) {
+                scope.spawn(move |_| {
+                    if let Err(interrupt) = worker.explore(store, shared, arrow, tally) {
+                        worker.reset();
+                        shared.stop(interrupt);
+                    }
+                });
+            }
+        });
+    }
+}
+
+impl Explorer {
+    fn explore(
+        &mut self,
+        store: &Store,
+        shared: &Shared,
+        arrow: Arrow,
+        tally: &mut Tally,
+    ) -> Result<(), Interrupt> {
+        let is_full = || shared.is_full.load(atomic::Ordering::Relaxed);
+        let mut fired: Vec<u32> = Vec::new();
+        tally.fired.resize(self.machine.theory.module.rules.len(), 0);
+        while !is_full() {
+            let Some((first, end)) = shared.take() else { break };
+            for parent in first..end {
+                fired.clear();
+                self.machine.rewrites = 0;
+                if is_full() || !self.explore_state(store, shared, arrow, parent, tally, &mut fired)? {
+                    shared.left.lock().expect("nobody panicked").push((parent, end));
+                    break;
+                }
+                tally.rewrites += self.machine.rewrites;
+                tally.finals += u64::from(fired.is_empty());
+                fired.iter().for_each(|&rule| tally.fired[rule as usize] += 1);
+            }
+            shared.tell(store.len());
+            if self.machine.cancel().is_raised() {
+                return Err(Interrupt::Cancelled);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all steps from a state. Returns false if the store is full; then nothing counts, and
+    /// the state is explored again later.
+    fn explore_state(
+        &mut self,
+        store: &Store,
+        shared: &Shared,
+        arrow: Arrow,
+        parent: u32,
+        tally: &mut Tally,
+        fired: &mut Vec<u32>,
+    ) -> Result<bool, Interrupt> {
+        self.open(store, StateId(parent));
+        let relaxed = atomic::Ordering::Relaxed;
+        let mut arc = 0;
+        while let Some(step) = self.step()? {
+            let Ok(inserted) = self.insert_keyed(store, step.term, key(parent, arc)) else {
+                shared.is_full.store(true, relaxed);
+                return Ok(false);
+            };
+            if self.has_unreduced() {
+                return Err(Interrupt::Unreduced);
+            }
+            arc += 1;
+            fired.push(step.rule);
+            let is_first = inserted.number.0 == 0 && !shared.is_initial_reached.swap(true, relaxed);
+            if (inserted.is_new || is_first) && arrow != Arrow::Final {
+                self.look(step.term, shared, tally)?;
+            }
+        }
+        if arc == 0 && arrow == Arrow::Final {
+            self.look(self.term(), shared, tally)?;
+        }
+        Ok(true)
+    }
+
+    /// Notes whether a state is a solution.
+    fn look(&mut self, term: Term, shared: &Shared, tally: &mut Tally) -> Result<(), Interrupt> {
+        let before = self.machine.rewrites;
+        let code = self.machine.theory.rules.queries[0].code;
+        if self.machine.start_rule(code, term)?.is_some() {
+            self.machine.abandon_rule();
+            shared.is_found.store(true, atomic::Ordering::Relaxed);
+        }
+        // A state is looked at once, even if the one it was reached from is explored again.
+        tally.rewrites += self.machine.rewrites - before;
+        self.machine.rewrites = before;
+        Ok(())
+    }
+}
