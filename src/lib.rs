@@ -6,8 +6,11 @@
 
 pub mod base;
 pub mod builtin;
+pub mod check;
 pub mod cli;
+pub mod graph;
 pub mod interp;
+pub mod logic;
 pub mod matching;
 pub mod mixfix;
 pub mod module;

@@ -1,0 +1,361 @@
+//! Does a system satisfy a formula? Holds, violated with a run that shows it, or unknown with the
+//! reason.
+//!
+//! A [`Checker`] keeps the explored part of a system, so that several formulas share it. Formulas of
+//! simple classes are checked on the state graph ([`direct`]); all others, and all under fairness,
+//! in the product with the automaton of the negated formula ([`search`], [`emptiness`]). Workers
+//! compute successors and propositions in parallel; everything else works on numbers, in an order
+//! that does not depend on them, so answers are the same for any number of threads. Every
+//! counterexample is replayed ([`replay`]).
+//!
+//! ```
+//! use rwl::check::{Checker, Options, Verdict};
+//! use rwl::graph::{Explicit, RuleId};
+//! use rwl::logic::{Formulas, text};
+//! // A light that may stay red for ever.
+//! let (wait, go) = (RuleId(0), RuleId(1));
+//! let light = Explicit { initial: 0, edges: vec![vec![(wait, 0), (go, 1)], vec![(go, 0)]], props: vec![1, 2] };
+//! let mut formulas = Formulas::default();
+//! let green = text::parse(&mut formulas, "[] <> p1").unwrap();
+//! let mut checker = Checker::new(&light, None, Options::default()).unwrap();
+//! let answer = checker.check(&mut formulas, green).unwrap();
+//! let Verdict::Violated(run) = answer.verdict else { panic!("it may stay red") };
+//! assert_eq!(run.cycle().len(), 1);
+//! ```
+
+mod classify;
+mod direct;
+mod emptiness;
+mod fairness;
+mod lasso;
+mod limits;
+mod product;
+mod replay;
+mod scc;
+mod search;
+mod space;
+#[cfg(test)]
+mod tests;
+
+pub use fairness::Fairness;
+pub use lasso::{Lasso, Step};
+pub use limits::Limits;
+pub use replay::{ReplayError, replay};
+
+use crate::graph::{Stop, System, Worker};
+use crate::logic::word::is_bad_prefix;
+use crate::logic::{
+    Automaton, Cube, Edge, Formula, Formulas, SizeLimits, TranslateError, simplify, translate,
+};
+use classify::{Class, classify};
+use direct::Finding;
+use fairness::FairTable;
+use rayon::ThreadPool;
+use search::{Extent, Target};
+use space::Space;
+
+/// What the caller decides.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub limits: Limits,
+    pub fairness: Fairness,
+    /// Give every counterexample a cycle, even if its prefix alone violates the formula. Where no
+    /// cycle is found within the limits it stays without.
+    pub close: bool,
+    /// Use the automaton even where a direct algorithm would do.
+    pub automaton_only: bool,
+}
+
+/// Whether the formula holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// `vacuous`: a leads-to whose premise is never true.
+    Holds { vacuous: bool },
+    /// The run violates the formula; it has been replayed.
+    Violated(Lasso),
+    /// The check ended before its answer.
+    Unknown(Stop),
+}
+
+/// How an answer was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// On the state graph.
+    Direct,
+    /// In the product with an automaton of so many states.
+    Automaton(usize),
+}
+
+/// A verdict and what it took.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    pub verdict: Verdict,
+    pub method: Method,
+    /// States met so far, by this and earlier formulas.
+    pub states: usize,
+    /// Transitions found so far; those with equal ends count once.
+    pub transitions: usize,
+}
+
+/// Why there is no answer at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CheckError {
+    /// The formula has no automaton that fits.
+    Translate(TranslateError),
+    /// More than 32 weak or strong fairness conditions.
+    TooManyConditions,
+    /// A counterexample did not survive its replay: a mistake in rwl.
+    ReplayFailed(ReplayError),
+    /// The direct check saw a violation that the automaton does not show: a mistake in rwl.
+    Disagreement,
+}
+
+/// Checks formulas on one system.
+pub struct Checker<'s> {
+    space: Space<'s>,
+    judge: Box<dyn Worker + Send + 's>,
+    options: Options,
+    fair: FairTable,
+}
+
+impl<'s> Checker<'s> {
+    /// With a pool, all its threads explore.
+    pub fn new<S: System>(
+        system: &'s S,
+        pool: Option<&'s ThreadPool>,
+        options: Options,
+    ) -> Result<Self, CheckError> {
+        let fair = FairTable::new(&options.fairness).ok_or(CheckError::TooManyConditions)?;
+        let space = Space::new(system, pool, !fair.is_none());
+        Ok(Checker { space, judge: Box::new(system.worker()), options, fair })
+    }
+
+    /// Other limits for the formulas to come.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.options.limits = limits;
+    }
+
+    /// Checks that every fair run from the initial state satisfies the formula.
+    pub fn check(&mut self, formulas: &mut Formulas, formula: Formula) -> Result<Answer, CheckError> {
+        let normal = formulas.normal(formula);
+        if formulas.props(normal).iter().any(|prop| prop.0 >= crate::logic::PROPS_MAX) {
+            return Err(CheckError::Translate(TranslateError::TooManyPropositions));
+        }
+        let negated = formulas.negated(formula);
+        let use_class = self.fair.is_none() && !self.options.automaton_only;
+        let mut class = if use_class { classify(formulas, normal) } else { None };
+        // Simplifying takes longer than the whole check of a small system, so it is left out where
+        // the class is known. There the automaton helps to show violations, and may be missing.
+        let automaton = if class.is_some() {
+            translate(formulas, negated, SizeLimits::default())
+        } else {
+            let simple = simplify(formulas, negated, SizeLimits::default()).map_err(CheckError::Translate)?;
+            if use_class {
+                let again = formulas.negated(simple.formula);
+                class = classify(formulas, again);
+            }
+            Ok(simple.automaton)
+        };
+        let method = match (&class, &automaton) {
+            (None, Ok(automaton)) => Method::Automaton(automaton.edges.len()),
+            _ => Method::Direct,
+        };
+        let claim = Claim { normal, class, automaton: automaton.as_ref().map_err(Clone::clone) };
+        let verdict = match self.decide(formulas, &claim) {
+            Ok(verdict) => verdict,
+            Err(Failure::Stop(stop)) => Verdict::Unknown(stop),
+            Err(Failure::Check(error)) => return Err(error),
+        };
+        if let Verdict::Violated(lasso) = &verdict {
+            replay(&mut *self.judge, formulas, formula, &self.options.fairness, lasso)
+                .map_err(CheckError::ReplayFailed)?;
+        }
+        Ok(Answer { verdict, method, states: self.space.len(), transitions: self.space.edge_count() })
+    }
+
+    /// Takes turns between looking ahead along single paths and exploring breadth-first, each with
+    /// growing bounds. What one has explored the other need not, so little is lost, and a violation
+    /// that is deep but easy to run into is found without everything above it.
+    fn decide(&mut self, formulas: &Formulas, claim: &Claim) -> Result<Verdict, Failure> {
+        if claim.automaton.as_ref().is_ok_and(|automaton| automaton.edges.is_empty()) {
+            // No run of any system violates it.
+            return Ok(Verdict::Holds { vacuous: false });
+        }
+        let own_max = self.options.limits.states_max;
+        let root = self.space.initial()?;
+        let (mut ahead, mut first_look) = (AHEAD_FIRST, FIRST_LOOK);
+        loop {
+            let seen = match claim.automaton() {
+                Ok(automaton) => {
+                    let target = Target::new(automaton, &self.fair);
+                    target.probe(&mut self.space, root, &self.options.limits, ahead)?
+                }
+                Err(_) => None,
+            };
+            // With a violation at hand, breadth-first search is there to find a shorter one.
+            let bound = if seen.is_some() { 16 * ahead + 20_000 } else { 32 * ahead } as u64;
+            let limits = self.bounded(bound);
+            let result = match &claim.class {
+                Some(class) => self.check_class(formulas, claim, class, &limits, first_look),
+                None => self.check_automaton(formulas, claim, &limits, first_look),
+            };
+            let Some(seen) = seen else {
+                match result {
+                    Err(Failure::Stop(Stop::States(limit)))
+                        if limit == bound && own_max.is_none_or(|own| own > bound) =>
+                    {
+                        // The next round meets the same states first; they have been looked at.
+                        (ahead, first_look) = (4 * ahead, 2 * bound as usize);
+                        continue;
+                    }
+                    result => return result,
+                }
+            };
+            let seen = self.finish(formulas, claim, seen);
+            return match (result, seen) {
+                (Ok(Verdict::Violated(one)), Ok(other)) if other.steps.len() < one.steps.len() => {
+                    Ok(Verdict::Violated(other))
+                }
+                (Ok(Verdict::Violated(one)), _) => Ok(Verdict::Violated(one)),
+                (Ok(_), _) => Err(Failure::Check(CheckError::Disagreement)),
+                (Err(Failure::Check(error)), _) => Err(Failure::Check(error)),
+                (Err(Failure::Stop(_)), seen) => Ok(Verdict::Violated(seen?)),
+            };
+        }
+    }
+
+    /// The caller's limits with a bound on states.
+    fn bounded(&self, bound: u64) -> Limits {
+        let limits = self.options.limits.clone();
+        Limits { states_max: Some(limits.states_max.map_or(bound, |own| own.min(bound))), ..limits }
+    }
+
+    fn check_class(
+        &mut self,
+        formulas: &Formulas,
+        claim: &Claim,
+        class: &Class,
+        limits: &Limits,
+        first_look: usize,
+    ) -> Result<Verdict, Failure> {
+        match direct::check(&mut self.space, class, limits, first_look)? {
+            Finding::Holds { vacuous } => Ok(Verdict::Holds { vacuous }),
+            Finding::Path(path, last) => {
+                let lasso = lasso::open_path(&mut self.space, &path, last)?;
+                Ok(Verdict::Violated(self.finish(formulas, claim, lasso)?))
+            }
+            Finding::Run => {
+                // The run is somewhere in what has been explored. A shorter one may be near the
+                // start, if not too much must be explored to see it.
+                let root = self.space.initial()?;
+                let target = Target::with_cycle(claim.automaton()?, &self.fair);
+                let limits = self.bounded(4 * self.space.len() as u64 + 20_000);
+                let extent = Extent::All { first_look: FIRST_LOOK };
+                let found = match target.explore(&mut self.space, root, &limits, extent) {
+                    Err(_) => target.explore(&mut self.space, root, &limits, Extent::Known)?,
+                    Ok(found) => found,
+                };
+                Ok(Verdict::Violated(found.ok_or(Failure::Check(CheckError::Disagreement))?))
+            }
+        }
+    }
+
+    fn check_automaton(
+        &mut self,
+        formulas: &Formulas,
+        claim: &Claim,
+        limits: &Limits,
+        first_look: usize,
+    ) -> Result<Verdict, Failure> {
+        let root = self.space.initial()?;
+        let target = Target::new(claim.automaton()?, &self.fair);
+        match target.explore(&mut self.space, root, limits, Extent::All { first_look })? {
+            None => Ok(Verdict::Holds { vacuous: false }),
+            Some(lasso) => Ok(Verdict::Violated(self.finish(formulas, claim, lasso)?)),
+        }
+    }
+
+    /// Whether the steps of a run are enough to see that it violates the formula.
+    fn is_bad(&self, formulas: &Formulas, normal: Formula, lasso: &Lasso) -> bool {
+        let props = |step: &Step| self.space.props(self.space.node(step.state)?);
+        let letters: Option<Vec<u64>> = lasso.steps.iter().map(props).collect();
+        is_bad_prefix(formulas, normal, &letters.expect("the checker read these states"))
+    }
+
+    /// Gives a run without a cycle one, if it is asked for or needed to see the violation.
+    fn finish(&mut self, formulas: &Formulas, claim: &Claim, lasso: Lasso) -> Result<Lasso, Stop> {
+        if lasso.back.is_some() {
+            return Ok(lasso);
+        }
+        let needed = !self.is_bad(formulas, claim.normal, &lasso);
+        if !needed && !self.options.close {
+            return Ok(lasso);
+        }
+        let limits = self.bounded(2 * self.space.len() as u64 + CLOSING_STATES);
+        let Checker { space, fair, .. } = self;
+        // Any way to go on will do.
+        let anything = Automaton {
+            initial: vec![0],
+            edges: vec![vec![Edge { to: 0, label: Cube::ANY, marks: 0 }]],
+            sets: 0,
+        };
+        let last = lasso.steps.last().and_then(|step| space.node(step.state)).expect("a run has a state");
+        let closed = match Target::with_cycle(&anything, fair).explore(
+            space,
+            last,
+            &limits,
+            Extent::All { first_look: FIRST_LOOK },
+        ) {
+            Ok(Some(rest)) => {
+                let mut steps = lasso.steps;
+                steps.pop();
+                let back = rest.back.map(|back| back + steps.len());
+                steps.extend(rest.steps);
+                Lasso { steps, back }.folded()
+            }
+            Ok(None) => return Err(Stop::Failed("no fair run goes on from here".to_owned())),
+            Err(_) if !needed => return Ok(lasso),
+            Err(stop) => return Err(stop),
+        };
+        // A longer prefix may have a shorter cycle.
+        let root = space.initial()?;
+        let Ok(automaton) = claim.automaton() else { return Ok(closed) };
+        match Target::with_cycle(automaton, fair).explore(space, root, &limits, Extent::Known)? {
+            Some(other) if other.steps.len() < closed.steps.len() => Ok(other),
+            _ => Ok(closed),
+        }
+    }
+}
+
+/// Size at which an explored part is first searched for cycles.
+const FIRST_LOOK: usize = 1000;
+/// States that the first look ahead may expand.
+const AHEAD_FIRST: usize = 1000;
+/// States that may be explored, beyond twice those known, to find a cycle for a finite run.
+const CLOSING_STATES: u64 = 100_000;
+
+/// A formula in the forms that the checkers need.
+struct Claim<'a> {
+    normal: Formula,
+    class: Option<Class>,
+    /// Of the negation.
+    automaton: Result<&'a Automaton, TranslateError>,
+}
+
+impl Claim<'_> {
+    fn automaton(&self) -> Result<&Automaton, Failure> {
+        self.automaton.clone().map_err(|error| Failure::Check(CheckError::Translate(error)))
+    }
+}
+
+/// Why a verdict is missing, inside.
+enum Failure {
+    Stop(Stop),
+    Check(CheckError),
+}
+
+impl From<Stop> for Failure {
+    fn from(stop: Stop) -> Self {
+        Failure::Stop(stop)
+    }
+}

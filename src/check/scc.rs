@@ -1,0 +1,179 @@
+//! Strongly connected components of graphs whose edges carry marks, without recursion.
+//!
+//! Couvreur's variant of Tarjan's algorithm (FM 1999): a stack of roots carries the union of the
+//! marks seen in each component that is still open, so a component is known with all its marks when
+//! it closes.
+
+/// Bits that edges carry: acceptance sets and fairness conditions.
+pub type Marks = u128;
+
+/// An edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arc {
+    pub to: u32,
+    pub marks: Marks,
+    /// Which of the source's edges it is, as the graph counts.
+    pub at: u32,
+}
+
+/// A graph that gives its edges one by one. Nodes may appear while it is walked.
+pub trait Graph {
+    /// Where in a node's edges one is.
+    type Cursor: Default;
+
+    /// The next edge of the node.
+    fn arc(&mut self, node: u32, cursor: &mut Self::Cursor) -> Option<Arc>;
+}
+
+/// A component that has an edge.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Component {
+    pub nodes: Vec<u32>,
+    /// Of all edges inside.
+    pub marks: Marks,
+}
+
+const CLOSED: u32 = u32::MAX;
+
+/// The components with a cycle that are reachable from the roots and satisfy the test (of their
+/// marks), in the order in which they close.
+pub fn components<G: Graph>(
+    graph: &mut G,
+    roots: impl IntoIterator<Item = u32>,
+    wanted: impl Fn(Marks) -> bool,
+) -> Vec<Component> {
+    walk(graph, roots, wanted, false)
+}
+
+/// The first component that satisfies the test, as far as it is known at that moment.
+pub fn first_component<G: Graph>(
+    graph: &mut G,
+    roots: impl IntoIterator<Item = u32>,
+    wanted: impl Fn(Marks) -> bool,
+) -> Option<Component> {
+    walk(graph, roots, wanted, true).pop()
+}
+
+fn walk<G: Graph>(
+    graph: &mut G,
+    roots: impl IntoIterator<Item = u32>,
+    wanted: impl Fn(Marks) -> bool,
+    first_only: bool,
+) -> Vec<Component> {
+    struct Root {
+        number: u32,
+        marks: Marks,
+        /// Of the edge that leads here from the component below.
+        entry: Marks,
+        cyclic: bool,
+    }
+    // 0: not met, CLOSED: in a finished component, else the number in order of visits.
+    let mut number: Vec<u32> = Vec::new();
+    let mut last = 0;
+    let mut open: Vec<u32> = Vec::new();
+    let mut stack: Vec<Root> = Vec::new();
+    let mut path: Vec<(u32, G::Cursor)> = Vec::new();
+    let mut found = Vec::new();
+    let get = |number: &Vec<u32>, node: u32| number.get(node as usize).copied().unwrap_or(0);
+    for root in roots {
+        if get(&number, root) != 0 {
+            continue;
+        }
+        let mut enter = Some((root, 0));
+        loop {
+            if let Some((node, entry)) = enter.take() {
+                last += 1;
+                if node as usize >= number.len() {
+                    number.resize((node as usize + 1).max(number.len() * 3 / 2), 0);
+                }
+                number[node as usize] = last;
+                open.push(node);
+                stack.push(Root { number: last, marks: 0, entry, cyclic: false });
+                path.push((node, G::Cursor::default()));
+            }
+            let Some((node, cursor)) = path.last_mut() else { break };
+            let node = *node;
+            if let Some(arc) = graph.arc(node, cursor) {
+                match get(&number, arc.to) {
+                    0 => enter = Some((arc.to, arc.marks)),
+                    CLOSED => {}
+                    target => {
+                        let mut marks = arc.marks;
+                        let mut top = stack.pop().expect("the path has a root");
+                        while top.number > target {
+                            marks |= top.marks | top.entry;
+                            top = stack.pop().expect("an open node has a root");
+                        }
+                        let marks = top.marks | marks;
+                        if first_only && wanted(marks) {
+                            let start = open.partition_point(|&n| number[n as usize] < top.number);
+                            return vec![Component { nodes: open.split_off(start), marks }];
+                        }
+                        stack.push(Root { marks, cyclic: true, ..top });
+                    }
+                }
+                continue;
+            }
+            path.pop();
+            if stack.last().is_some_and(|top| top.number == number[node as usize]) {
+                let top = stack.pop().expect("just seen");
+                let start =
+                    open.iter().rposition(|&other| other == node).expect("open until its root closes");
+                for &other in &open[start..] {
+                    number[other as usize] = CLOSED;
+                }
+                let nodes = open.split_off(start);
+                if top.cyclic && wanted(top.marks) {
+                    found.push(Component { nodes, marks: top.marks });
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct List(Vec<Vec<(u32, Marks)>>);
+
+    impl Graph for List {
+        type Cursor = usize;
+        fn arc(&mut self, node: u32, cursor: &mut usize) -> Option<Arc> {
+            let &(to, marks) = self.0[node as usize].get(*cursor)?;
+            *cursor += 1;
+            Some(Arc { to, marks, at: *cursor as u32 - 1 })
+        }
+    }
+
+    #[track_caller]
+    fn check(edges: &[&[(u32, Marks)]], expected: &[(&[u32], Marks)]) {
+        let mut list = List(edges.iter().map(|out| out.to_vec()).collect());
+        let mut found = components(&mut list, [0], |_| true);
+        for component in &mut found {
+            component.nodes.sort_unstable();
+        }
+        let expected: Vec<Component> =
+            expected.iter().map(|&(nodes, marks)| Component { nodes: nodes.to_vec(), marks }).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn marks_are_gathered() {
+        check(&[&[(0, 1)]], &[(&[0], 1)]);
+        check(&[&[(1, 1)], &[]], &[]);
+        // The tree edge into the component is not inside; the one within it is.
+        check(&[&[(1, 8)], &[(2, 1)], &[(1, 2)]], &[(&[1, 2], 3)]);
+        check(&[&[(1, 1)], &[(2, 2)], &[(0, 4), (1, 8)]], &[(&[0, 1, 2], 15)]);
+        // A cross edge between open nodes.
+        check(&[&[(1, 1), (2, 2)], &[(0, 4)], &[(1, 8)]], &[(&[0, 1, 2], 15)]);
+    }
+
+    #[test]
+    fn long_paths_need_no_native_stack() {
+        let count = 300_000;
+        let edges = (0..count).map(|i| vec![((i + 1) % count, 0)]).collect();
+        assert_eq!(components(&mut List(edges), [0], |_| true).len(), 1);
+    }
+}
