@@ -46,6 +46,43 @@ pub enum Command {
         #[command(flatten)]
         maude: MaudeFlags,
     },
+    /// Search the states that a specification can reach
+    Search {
+        #[command(flatten)]
+        search: SearchArgs,
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        maude: MaudeFlags,
+    },
+}
+
+/// What to look for, and from where.
+#[derive(Args, Clone, Debug)]
+pub struct SearchArgs {
+    /// The file with the specification
+    pub file: String,
+    /// The module (default: the last one of the file)
+    #[arg(long, value_name = "M")]
+    pub module: Option<String>,
+    /// The term to start from
+    #[arg(long, value_name = "TERM", default_value = "init", allow_hyphen_values = true)]
+    pub init: String,
+    /// What states should look like (default: anything)
+    #[arg(long, value_name = "TERM", allow_hyphen_values = true)]
+    pub pattern: Option<String>,
+    /// What must hold of the pattern's variables
+    #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
+    pub condition: Option<String>,
+    /// After how many steps: one, some, any number, or at the end
+    #[arg(long, value_name = "ARROW", default_value = "=>*", value_parser = ["=>1", "=>+", "=>*", "=>!"])]
+    pub arrow: String,
+    /// Stop after so many solutions
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    pub solutions: Option<u64>,
+    /// Make at most so many steps
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u64>,
 }
 
 /// Options that mean the same everywhere.
@@ -254,6 +291,9 @@ mod tests {
         assert!(parse("-q a b").is_ok_and(|c| c.common.quiet && c.files.len() == 2));
         assert!(parse("run -no-wrap a --format json").is_ok());
         assert!(parse("run").is_err());
+        assert!(parse("search a.rwl --arrow =>! --depth 3 --threads 2").is_ok());
+        assert!(parse("search a.rwl --arrow =>?").is_err());
+        assert!(parse("search").is_err());
         assert!(parse("-nonsense").is_err());
         assert!(parse("--memory 2G").is_ok_and(|c| c.common.memory == Some(2 << 30)));
         assert!(parse("--memory 1.5k").is_ok_and(|c| c.common.memory == Some(1536)));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::base::{Cancel, Diagnostic, SourceMap};
-use crate::interp::Host;
+use crate::interp::{Host, LineSink};
 use crate::report::{Answer, Time, Wrapper, diagnostic_json, render_diagnostic};
 
 use super::args::{Format, When};
@@ -21,6 +21,7 @@ pub struct Output {
     shared: Arc<Mutex<Sink>>,
     format: Format,
     color: bool,
+    progress: bool,
     started: Instant,
 }
 
@@ -32,6 +33,8 @@ struct Sink {
     closed: bool,
     /// `-print-to-stderr`
     side_to_stderr: bool,
+    /// Is a line about progress on the screen?
+    has_progress: bool,
 }
 
 /// How to write.
@@ -40,6 +43,7 @@ pub struct Style {
     pub wrap: bool,
     pub color: When,
     pub side_to_stderr: bool,
+    pub progress: When,
 }
 
 impl Output {
@@ -54,9 +58,21 @@ impl Output {
             When::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         };
         let wrapper = (style.wrap && style.format == Format::Text).then(Wrapper::default);
-        let sink = Sink { out, wrapper, cancel, closed: false, side_to_stderr: style.side_to_stderr };
+        let sink = Sink {
+            out,
+            wrapper,
+            cancel,
+            closed: false,
+            side_to_stderr: style.side_to_stderr,
+            has_progress: false,
+        };
         let shared = Arc::new(Mutex::new(sink));
-        Ok(Output { shared, format: style.format, color, started: Instant::now() })
+        let progress = match style.progress {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => io::stderr().is_terminal() && style.format == Format::Text,
+        };
+        Ok(Output { progress, shared, format: style.format, color, started: Instant::now() })
     }
 
     fn sink(&self) -> MutexGuard<'_, Sink> {
@@ -77,6 +93,7 @@ impl Output {
     /// Writes to standard error, after everything that was answered before.
     pub fn message(&mut self, text: &str) {
         self.flush();
+        self.sink().end_progress();
         // Nobody is left to tell if this fails.
         let _ = io::stderr().write_all(text.as_bytes());
     }
@@ -87,7 +104,21 @@ fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
 }
 
 impl Sink {
+    /// Replaces the line about progress.
+    fn progress(&mut self, line: &str) {
+        self.has_progress = true;
+        let _ = io::stderr().write_all(format!("\r{line}\x1b[K").as_bytes());
+    }
+
+    /// Takes it away.
+    fn end_progress(&mut self) {
+        if std::mem::take(&mut self.has_progress) {
+            let _ = io::stderr().write_all(b"\r\x1b[K");
+        }
+    }
+
     fn write(&mut self, text: &str) {
+        self.end_progress();
         let result = match &mut self.wrapper {
             Some(wrapper) => self.out.write_all(wrapper.wrap(text).as_bytes()),
             None => self.out.write_all(text.as_bytes()),
@@ -128,7 +159,7 @@ impl Host for Output {
         self.message(&text);
     }
 
-    fn side_channel(&mut self) -> Box<dyn FnMut(&str) + Send> {
+    fn side_channel(&mut self) -> LineSink {
         let shared = self.shared.clone();
         Box::new(move |text| {
             let mut sink = lock(&shared);
@@ -140,12 +171,27 @@ impl Host for Output {
         })
     }
 
+    fn progress_channel(&mut self) -> Option<LineSink> {
+        if !self.progress {
+            return None;
+        }
+        let shared = self.shared.clone();
+        let peak = || peak_memory() >> 20;
+        Some(Box::new(move |line| {
+            lock(&shared).progress(&format!("{line}, {} MB", peak()));
+        }))
+    }
+
     fn is_closed(&self) -> bool {
         self.sink().closed
     }
 
     fn time(&mut self) -> Time {
         Time { cpu: cpu_time(), real: self.started.elapsed() }
+    }
+
+    fn peak_memory(&mut self) -> u64 {
+        peak_memory()
     }
 
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
@@ -177,4 +223,15 @@ fn cpu_time() -> Duration {
     // SAFETY: the call only writes to the struct it is given.
     let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     if result == 0 { Duration::new(time.tv_sec as u64, time.tv_nsec as u32) } else { Duration::ZERO }
+}
+
+/// The most bytes of memory that the process has had at once.
+fn peak_memory() -> u64 {
+    // SAFETY: zero is a value of every field, and the call only writes to the struct it is given.
+    let (result, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        (libc::getrusage(libc::RUSAGE_SELF, &raw mut usage), usage)
+    };
+    // Linux counts in units of 1024 bytes.
+    if result == 0 { usage.ru_maxrss as u64 * 1024 } else { 0 }
 }

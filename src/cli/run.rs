@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::args::{Cli, Command, Common, MaudeFlags, When};
+use super::args::{Cli, Command, Common, MaudeFlags, SearchArgs, When};
 use super::output::{Output, Style};
 use super::{ExitCode, stdin};
 use crate::base::Cancel;
-use crate::interp::{Flow, Host, Interpreter, Setup};
+use crate::interp::{Flow, Host, Interpreter, SearchRequest, Setup};
 use crate::repl;
 
 /// Reserved for the stack; pages are only taken when they are touched.
@@ -35,8 +35,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         return ExitCode::Success;
     }
     let plan = match cli.command {
-        Some(Command::Run { files, common, maude }) => Plan { files, common, maude, and_exit: true },
-        None => Plan { files: cli.files, common: cli.common, maude: cli.maude, and_exit: false },
+        Some(Command::Run { files, common, maude }) => {
+            Plan { files, search: None, common, maude, and_exit: true }
+        }
+        Some(Command::Search { search, common, maude }) => {
+            Plan { files: vec![search.file.clone()], search: Some(search), common, maude, and_exit: true }
+        }
+        None => {
+            let Cli { files, common, maude, .. } = cli;
+            Plan { files, search: None, common, maude, and_exit: false }
+        }
     };
     std::panic::set_hook(Box::new(|info| {
         let payload = text_of(info.payload());
@@ -59,6 +67,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     session(&plan)
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn text_of(payload: &dyn Any) -> &str {
     match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => text,
@@ -70,6 +82,8 @@ fn text_of(payload: &dyn Any) -> &str {
 /// What is to be done.
 struct Plan {
     files: Vec<String>,
+    /// `rwl search`: files only declare modules.
+    search: Option<SearchArgs>,
     common: Common,
     maude: MaudeFlags,
     /// `rwl run`: neither prompt nor standard input.
@@ -86,8 +100,13 @@ fn session(plan: &Plan) -> ExitCode {
         _ if maude.no_ansi_color => When::Never,
         _ => common.color,
     };
-    let style =
-        Style { format: common.format, wrap: !maude.no_wrap, color, side_to_stderr: maude.print_to_stderr };
+    let style = Style {
+        format: common.format,
+        wrap: !maude.no_wrap,
+        color,
+        side_to_stderr: maude.print_to_stderr,
+        progress: common.progress,
+    };
     let mut output = match Output::new(common.output.as_deref(), &style, cancel.clone()) {
         Ok(output) => output,
         Err(error) => {
@@ -102,6 +121,7 @@ fn session(plan: &Plan) -> ExitCode {
         directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
         library: library(),
         random_seed: maude.random_seed,
+        threads: common.threads.unwrap_or_else(cores).max(1),
         memory_max: common.memory,
         time_is_up: time_is_up.clone(),
         resumes: interactive,
@@ -127,12 +147,20 @@ fn session(plan: &Plan) -> ExitCode {
     if !maude.no_prelude {
         interpreter.load_prelude(&mut output);
     }
+    interpreter.is_quiet = common.quiet;
+    interpreter.is_verbose = common.verbose > 0;
+    interpreter.declares_only = plan.search.is_some();
     let mut flow = Flow::Next;
     for file in &plan.files {
         flow = interpreter.run_file(&mut output, file);
         if flow == Flow::Quit {
             break;
         }
+    }
+    if let Some(search) = &plan.search
+        && ExitCode::of(&interpreter.status) == ExitCode::Success
+    {
+        interpreter.search_once(&mut output, &request(search));
     }
     if flow != Flow::Quit && !plan.and_exit {
         if interactive {
@@ -158,6 +186,11 @@ fn session(plan: &Plan) -> ExitCode {
     // The process ends now; giving back its memory piece by piece would only take time.
     std::mem::forget(interpreter);
     code
+}
+
+fn request(args: &SearchArgs) -> SearchRequest {
+    let SearchArgs { module, init, pattern, condition, arrow, solutions, depth, .. } = args.clone();
+    SearchRequest { module, init, pattern, condition, arrow, solutions, depth }
 }
 
 /// The directories of `RWL_LIB` and `MAUDE_LIB`.

@@ -14,6 +14,9 @@ use crate::term::{Symbols, normalize_levels, sort_of_tree};
 
 impl Interpreter {
     pub(super) fn command(&mut self, host: &mut dyn Host, command: Command) -> Flow {
+        if self.declares_only && !declares(&command.kind) {
+            return Flow::Next;
+        }
         match &command.kind {
             CommandKind::Quit => return Flow::Quit,
             CommandKind::Eof => return Flow::End,
@@ -43,12 +46,16 @@ impl Interpreter {
             }
             CommandKind::Ls(arguments) => self.ls(host, arguments, command.span),
             CommandKind::Help => host.answer(&Answer::Text(HELP.to_owned())),
-            CommandKind::Continue(_) => {
-                self.error(host, "cannot-continue", "there is nothing to continue", command.span);
+            CommandKind::Continue(limit) => self.continue_last(host, &command, *limit),
+            CommandKind::Rewrite { limit, module, term } => {
+                self.rewrite(host, &command, *limit, None, module.as_ref(), term);
             }
-            CommandKind::Rewrite { .. } => self.unsupported(host, "rewrite", command.span),
-            CommandKind::Frewrite { .. } => self.unsupported(host, "frewrite", command.span),
-            CommandKind::Search { .. } => self.unsupported(host, "search", command.span),
+            CommandKind::Frewrite { limit, gas, module, term } => {
+                self.rewrite(host, &command, *limit, Some(*gas), module.as_ref(), term);
+            }
+            CommandKind::Search { limit, depth, module, body } => {
+                self.search(host, &command, *limit, *depth, module.as_ref(), body);
+            }
             CommandKind::Other(words) => {
                 let word = words.first().map_or("(", |token| token.name.as_str());
                 self.unsupported(host, word, command.span);
@@ -162,6 +169,7 @@ impl Interpreter {
     fn reduce(&mut self, host: &mut dyn Host, command: &Command, expr: Option<&ModuleExpr>, term: &[Token]) {
         let parse = |g: &Grammar, m: &Module| g.term(&m.signature, &m.vars, term, &[]);
         let Some((module, tree)) = self.parsed(host, command, expr, parse) else { return };
+        self.forget_last();
         let trace = self.tracer(host, &module);
         let clear_memo = self.options.clear_memo;
         let (compiled, making) = self.at_work(&module);
@@ -203,6 +211,8 @@ impl Interpreter {
         Effort {
             rewrites,
             memberships: 0,
+            rules: 0,
+            states: None,
             time,
             show_stats: show.stats,
             show_timing: show.timing,
@@ -235,6 +245,12 @@ impl Interpreter {
     }
 }
 
+/// Does the command only prepare others?
+fn declares(kind: &CommandKind) -> bool {
+    use CommandKind::*;
+    matches!(kind, Quit | Eof | Select(_) | Set(_) | Load { .. } | Cd(_) | Pushd(_) | Popd)
+}
+
 pub(super) fn since(start: Time, end: Time) -> Time {
     Time { cpu: end.cpu.saturating_sub(start.cpu), real: end.real.saturating_sub(start.real) }
 }
@@ -245,6 +261,11 @@ Declarations
   fmod M is ... endfm        a functional module      mod, fth, th, view: likewise
 Commands (end with a period)
   red [in M :] t .           the normal form of a term
+  rew [[n]] [in M :] t .     rewrites with rules, at most n times; frew: fairly
+  search [[n, d]] [in M :] t =>* p [such that c] .
+                             reachable states that match (=>1 =>+ =>* =>!)
+  continue [n] .             more steps or solutions of the last command
+  show path N .  show path labels N .  show path states N .  show search graph .
   parse [in M :] t .         how a term is read, and its sort
   match p <=? t [such that c] .    all matchers; xmatch also matches parts
   select M .                 make a module the current one

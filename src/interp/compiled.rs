@@ -2,15 +2,17 @@
 //! and the machines that run them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::condition::Conditions;
-use super::matching::shapes;
-use crate::base::Cancel;
+use super::matching::{Binding, shapes};
+use crate::base::{Cancel, Span};
 use crate::builtin::BuiltinState;
 use crate::mixfix::Grammar;
-use crate::module::{Membership, Module};
-use crate::rewrite::Machine;
-use crate::sorts::Tree;
+use crate::module::{Module, Rule};
+use crate::rewrite::{Machine, Turns};
+use crate::sorts::{Node, OpId, Tree};
 use crate::syntax::TokenOrder;
 use crate::theory::{Options, Theory, VariableOrder};
 
@@ -21,6 +23,14 @@ pub struct Compiled {
     variables: VariableOrder,
     plain: Option<Machine>,
     traced: Option<Machine>,
+    /// Conditional memberships that hold for constants.
+    facts: Vec<(usize, OpId)>,
+    /// How often the variables' order has changed.
+    age: u64,
+    /// Whose turn it is, if rules are not cleared between commands.
+    pub turns: Turns,
+    /// What the counter would give next, likewise.
+    pub counter: u64,
 }
 
 /// What machines are made with.
@@ -35,7 +45,17 @@ impl Compiled {
     pub fn new(module: Arc<Module>, order: &TokenOrder) -> Compiled {
         let grammar = Grammar::new(&module.signature);
         let variables = VariableOrder::new(&module, order);
-        Compiled { module, grammar, variables, plain: None, traced: None }
+        Compiled {
+            module,
+            grammar,
+            variables,
+            plain: None,
+            traced: None,
+            facts: Vec::new(),
+            age: 0,
+            turns: Turns::default(),
+            counter: 0,
+        }
     }
 
     /// A machine that knows the order of the variables of these terms.
@@ -47,25 +67,50 @@ impl Compiled {
         // A theory numbers variables once for all; new ones in a command ask for a new theory.
         if is_new {
             (self.plain, self.traced) = (None, None);
+            self.age += 1;
         }
         let place = if trace { &mut self.traced } else { &mut self.plain };
         place.get_or_insert_with(|| {
-            let options = Options { trace, sort_order: self.variables.sorts.clone() };
-            let make = |module: Arc<Module>| {
-                let theory = Theory::new(module, self.variables.names.clone(), &options);
-                let mut machine = Machine::new(Arc::new(theory), making.cancel.clone());
+            let make = |trace: bool, facts: Vec<(usize, OpId)>, deciding: Option<Cancel>| {
+                let sort_order = self.variables.sorts.clone();
+                let options =
+                    Options { trace, sort_order, queries: Vec::new(), facts, deciding: deciding.is_some() };
+                let theory = Theory::new(self.module.clone(), self.variables.names.clone(), &options);
+                let cancel = deciding.unwrap_or_else(|| making.cancel.clone());
+                let mut machine = Machine::new(Arc::new(theory), cancel);
                 machine.state = BuiltinState::new(making.random_seed);
                 if let Some(bytes) = making.memory_max {
                     machine.memory_max = (bytes / 4).min(machine.memory_max);
                 }
                 machine
             };
-            let mut module = self.module.clone();
-            while let Some(index) = conditional_fact(&module, &mut || make(module.clone())) {
-                Arc::make_mut(&mut module).memberships[index].condition.clear();
-            }
-            make(module)
+            let decide = |facts, stop| make(false, facts, Some(stop));
+            self.facts = conditional_facts(&self.module, making.cancel, &decide);
+            make(trace, self.facts.clone(), None)
         })
+    }
+
+    /// A machine to be away for longer; it may come back.
+    pub fn take_machine(&mut self, trace: bool, making: &Making) -> (Machine, u64) {
+        self.machine(trace, &[], making);
+        let place = if trace { &mut self.traced } else { &mut self.plain };
+        (place.take().expect("made above"), self.age)
+    }
+
+    pub fn give_back(&mut self, machine: Machine, trace: bool, age: u64) {
+        let place = if trace { &mut self.traced } else { &mut self.plain };
+        if age == self.age && place.is_none() {
+            *place = Some(machine);
+        }
+    }
+
+    /// The module's theory with a query in it, as a search needs it.
+    pub fn with_query(&mut self, query: Rule, trace: bool, trees: &[&Tree], making: &Making) -> Arc<Theory> {
+        let theory = self.machine(trace, trees, making).theory.clone();
+        let sort_order = self.variables.sorts.clone();
+        let facts = self.facts.clone();
+        let options = Options { trace, sort_order, queries: vec![query], facts, deciding: false };
+        Arc::new(Theory::new(theory.module.clone(), self.variables.names.clone(), &options))
     }
 
     pub fn clear_memo(&mut self) {
@@ -75,20 +120,95 @@ impl Compiled {
     }
 }
 
-/// A conditional membership of a constant whose condition holds. Constants have no place for a
-/// sort of their own, so such memberships are decided before the theory is used, and stated as
-/// facts.
-fn conditional_fact(module: &Arc<Module>, make: &mut dyn FnMut() -> Machine) -> Option<usize> {
-    let is_open = |mb: &Membership| {
-        !mb.attrs.nonexec && !mb.condition.is_empty() && mb.term.len() == 1 && mb.term.vars().is_empty()
-    };
-    if !module.memberships.iter().any(is_open) {
-        return None;
+/// The longest that memberships of constants may take to be decided, and the heap for it.
+const DECIDING_MAX: Duration = Duration::from_secs(2);
+const DECIDING_WORDS: usize = 1 << 24;
+
+/// The conditional memberships that hold for constants, which have no place for a sort of their own:
+/// so this is found out before the theory is used.
+fn conditional_facts(
+    module: &Module,
+    cancel: &Cancel,
+    make: &dyn Fn(Vec<(usize, OpId)>, Cancel) -> Machine,
+) -> Vec<(usize, OpId)> {
+    let sig = &module.signature;
+    let top = |tree: &Tree| tree.node(tree.root()).op();
+    let is_value = |id: OpId| module.equations.iter().all(|eq| eq.attrs.nonexec || top(&eq.lhs) != Some(id));
+    let mut open: Vec<(usize, OpId)> = Vec::new();
+    for (index, mb) in module.memberships.iter().enumerate() {
+        if mb.attrs.nonexec || mb.condition.is_empty() || mb.term.len() > 1 {
+            continue;
+        }
+        let kind = sig.sorts.kind_of(mb.sort);
+        match mb.term.node(mb.term.root()) {
+            Node::Var(_) => {
+                let constants =
+                    sig.ops().filter(|(_, op)| op.arity() == 0 && op.range == kind && op.special.is_none());
+                open.extend(constants.map(|(id, _)| (index, id)).filter(|&(_, id)| is_value(id)));
+            }
+            Node::App { op, .. } if is_value(*op) => open.push((index, *op)),
+            _ => {}
+        }
     }
-    let (mut machine, shapes) = (make(), shapes(module));
-    module.memberships.iter().position(|mb| {
-        let mut found = Vec::new();
-        let mut conditions = Conditions { machine: &mut machine, shapes: &shapes };
-        is_open(mb) && conditions.solve(&mb.condition, Vec::new(), &mut found).is_ok() && !found.is_empty()
+    if open.is_empty() {
+        return Vec::new();
+    }
+    // A condition may go on for ever on a constant that nobody asks for.
+    let (stop, done) = (Cancel::default(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let start = Instant::now();
+            while !done.load(Ordering::Relaxed) {
+                if cancel.is_raised() || start.elapsed() > DECIDING_MAX {
+                    stop.raise();
+                    break;
+                }
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+        });
+        let facts = decide(module, open, &|facts| make(facts, stop.clone()));
+        done.store(true, Ordering::Relaxed);
+        watch.thread().unpark();
+        facts
     })
+}
+
+/// Those of the memberships and constants that hold.
+fn decide(
+    module: &Module,
+    mut open: Vec<(usize, OpId)>,
+    make: &dyn Fn(Vec<(usize, OpId)>) -> Machine,
+) -> Vec<(usize, OpId)> {
+    let sig = &module.signature;
+    let mut facts: Vec<(usize, OpId)> = Vec::new();
+    while !open.is_empty() {
+        let (mut machine, shapes) = (make(facts.clone()), shapes(module));
+        machine.memory_max = machine.memory_max.min(DECIDING_WORDS);
+        let count = facts.len();
+        open.retain(|&(index, op)| {
+            let mb = &module.memberships[index];
+            let constant = Tree::leaf(Node::App { op, arity: 0 }, Span::default());
+            let bindings: Vec<Binding> = match mb.term.node(mb.term.root()) {
+                Node::Var(var) => {
+                    let sort = machine.theory.symbols.info[op.index()].constant_sort;
+                    if !sig.sorts.leq(sig.sorts.at(sig.op(op).range, sort), var.sort) {
+                        return true;
+                    }
+                    vec![(*var, constant)]
+                }
+                _ => Vec::new(),
+            };
+            let mut found = Vec::new();
+            let mut conditions = Conditions { machine: &mut machine, shapes: &shapes };
+            let holds = conditions.solve(&mb.condition, bindings, &mut found).is_ok() && !found.is_empty();
+            if holds {
+                facts.push((index, op));
+            }
+            !holds
+        });
+        if facts.len() == count {
+            break;
+        }
+    }
+    facts
 }

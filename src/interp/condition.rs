@@ -41,17 +41,36 @@ impl Conditions<'_> {
             }
             Fragment::Match(pattern, term) => {
                 let (value, _) = self.reduce(term, &bindings)?;
-                let theory = self.machine.theory.clone();
-                let pattern = normalize(&theory, &substitute(pattern, &bindings));
-                let mut problem = Problem::new(&theory, self.shapes, &pattern, &value, false);
-                while let Some(solution) = problem.next() {
-                    let mut longer = bindings.clone();
-                    longer.extend(solution.bindings);
-                    self.solve(rest, longer, found)?;
+                self.matches(pattern, &value, rest, &bindings, found)?;
+            }
+            Fragment::Rewrite(term, pattern) => {
+                let value = self.machine.reduce(&substitute(term, &bindings))?;
+                let exploration = self.machine.explore(value) as usize;
+                while let Some(state) = self.machine.next_state(exploration)? {
+                    let state = self.machine.to_tree(state);
+                    self.matches(pattern, &state, rest, &bindings, found)?;
                 }
             }
-            // Rules are not run yet.
-            Fragment::Rewrite(..) => {}
+        }
+        Ok(())
+    }
+
+    /// Goes on with each matcher of a value.
+    fn matches(
+        &mut self,
+        pattern: &Tree,
+        value: &Tree,
+        rest: &[Fragment],
+        bindings: &[Binding],
+        found: &mut Vec<Vec<Binding>>,
+    ) -> Result<(), Interrupt> {
+        let theory = self.machine.theory.clone();
+        let pattern = normalize(&theory, &substitute(pattern, bindings));
+        let mut problem = Problem::new(&theory, self.shapes, &pattern, value, false);
+        while let Some(solution) = problem.next() {
+            let mut longer = bindings.to_vec();
+            longer.extend(solution.bindings);
+            self.solve(rest, longer, found)?;
         }
         Ok(())
     }

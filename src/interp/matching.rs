@@ -9,12 +9,12 @@ use super::{Host, Interpreter};
 use crate::base::{Cancel, Interrupt};
 use crate::matching::{Context, Match, Needed, Pattern, PatternSpec, Rest, Shapes};
 use crate::mixfix::{Grammar, Matching, print_condition};
-use crate::module::{Fragment, Module};
+use crate::module::{Fragment, Module, unbound_in_query};
 use crate::report::{Answer, Matcher};
 use crate::rewrite::Machine;
 use crate::sorts::{Node, SortIx, Tree, Var};
 use crate::syntax::tree::{Command, ModuleExpr, Token};
-use crate::term::{Class, Heap, Term, normalize_levels};
+use crate::term::{self, Class, Heap, Term, normalize_levels};
 use crate::theory::{NO_CODE, Theory};
 
 /// What a variable stands for.
@@ -39,8 +39,17 @@ pub struct Problem<'a> {
 /// One solution.
 pub struct Solution {
     pub bindings: Vec<Binding>,
-    /// Was the whole subject matched?
-    pub whole: bool,
+    pub part: Part,
+}
+
+/// The part of the subject that a solution matches.
+#[derive(Clone)]
+pub enum Part {
+    Whole,
+    /// What the pattern is with values for its variables.
+    Instance,
+    /// Of a list with a one-sided identity, which may vanish.
+    Portion(Tree),
 }
 
 impl<'a> Problem<'a> {
@@ -59,6 +68,7 @@ impl<'a> Problem<'a> {
         }
         let has_memberships = theory.memberships.iter().any(|&code| code != NO_CODE);
         let mut sorter = has_memberships.then(|| Machine::new(theory.clone(), Cancel::default()));
+        heap.number_sorts = sorter.as_ref().and_then(|sorter| sorter.heap.number_sorts.clone());
         let vars = pattern.vars();
         let mut slots = vec![Term::NONE; vars.len()];
         let place = |var: Var| vars.iter().position(|v| *v == var).expect("a variable of the pattern") as u16;
@@ -121,7 +131,29 @@ impl<'a> Problem<'a> {
         }
         let value = |slot: usize| self.heap.to_tree(sy, self.slots[slot]);
         let bindings = self.vars.iter().enumerate().map(|(slot, &var)| (var, value(slot))).collect();
-        Some(Solution { bindings, whole: matches!(self.matching.rest(), Rest::Whole) })
+        let part = match *self.matching.rest() {
+            Rest::Whole => Part::Whole,
+            Rest::List { left, right, identity } => self.list_part(left, right, identity),
+            _ => Part::Instance,
+        };
+        Some(Solution { bindings, part })
+    }
+
+    fn list_part(&mut self, left: Option<Term>, right: Option<Term>, identity: bool) -> Part {
+        let sy = &self.theory.symbols;
+        let sym = self.heap.sym(sy, self.subject);
+        let Some(one_sided) = sy.info[sym as usize].identity.filter(|e| e.left != e.right) else {
+            return Part::Instance;
+        };
+        let len = |t: Option<Term>| t.map_or(0, |t| self.heap.elements(sy, sym, &t).len());
+        let elements = self.heap.args(self.subject);
+        let mut part = elements[len(left)..elements.len() - len(right)].to_vec();
+        if identity {
+            let place = if one_sided.left { part.len() } else { 0 };
+            part.insert(place, self.heap.consts[one_sided.constant]);
+        }
+        let list = self.heap.list(sy, sym, &part);
+        Part::Portion(self.heap.to_tree(sy, list))
     }
 }
 
@@ -137,14 +169,7 @@ pub fn shapes(module: &Module) -> Shapes {
 
 /// The term flattened and sorted modulo axioms.
 pub fn normalize(theory: &Theory, tree: &Tree) -> Tree {
-    let sy = &theory.symbols;
-    let mut heap = Heap::new();
-    for identity in &sy.identities {
-        let term = heap.build(sy, &theory.names, identity);
-        heap.consts.push(term);
-    }
-    let term = heap.build(sy, &theory.names, tree);
-    heap.to_tree(sy, term)
+    term::normalize(&theory.symbols, &theory.names, tree)
 }
 
 /// A copy of a theory's module whose statements are as Maude keeps them: patterns flattened and
@@ -198,6 +223,12 @@ impl Interpreter {
         let parse = |g: &Grammar, m: &Module| g.matching(&m.signature, &m.vars, body);
         let Some((module, matching)) = self.parsed(host, command, expr, parse) else { return };
         let Matching { pattern, subject, condition } = matching;
+        let unbound =
+            unbound_in_query(if extension { "xmatch" } else { "match" }, &pattern, &condition, command.span);
+        if !unbound.is_empty() {
+            return self.say_all(host, unbound);
+        }
+        self.forget_last();
         let (compiled, making) = self.at_work(&module);
         let theory = compiled.machine(false, &[&pattern, &subject], &making).theory.clone();
         let pattern = normalize(&theory, &pattern);
@@ -223,7 +254,7 @@ impl Interpreter {
         let top = flat.node(flat.root()).op().map_or(Class::Free, |op| theory.symbols.class(op.0));
         let has_portion = extension && matches!(top, Class::Assoc | Class::AssocComm | Class::Iter);
         let mut problem = Problem::new(&theory, &shapes, &pattern, &subject, extension);
-        let mut pending: VecDeque<(Vec<Binding>, bool)> = VecDeque::new();
+        let mut pending: VecDeque<(Vec<Binding>, Part)> = VecDeque::new();
         let mut count = 0;
         let mut outcome: Result<(), Interrupt> = Ok(());
         while limit.is_none_or(|limit| count < limit) {
@@ -234,7 +265,7 @@ impl Interpreter {
             while pending.is_empty() {
                 let Some(solution) = problem.next() else { break };
                 if condition.is_empty() {
-                    pending.push_back((solution.bindings, solution.whole));
+                    pending.push_back((solution.bindings, solution.part));
                     continue;
                 }
                 let (compiled, making) = self.at_work(&module);
@@ -245,9 +276,9 @@ impl Interpreter {
                 if outcome.is_err() {
                     break;
                 }
-                pending.extend(found.into_iter().map(|bindings| (bindings, solution.whole)));
+                pending.extend(found.into_iter().map(|bindings| (bindings, solution.part.clone())));
             }
-            let Some((bindings, whole)) = pending.pop_front() else { break };
+            let Some((bindings, part)) = pending.pop_front() else { break };
             if count == 0 {
                 let (time, timing) =
                     (since(start, host.time()), self.options.show.timing && self.options.show.stats);
@@ -255,8 +286,12 @@ impl Interpreter {
             }
             count += 1;
             let portion = has_portion.then(|| {
-                let part = || self.print(&module, &normalize(&theory, &substitute(&pattern, &bindings)));
-                (!whole).then(part)
+                let part = match &part {
+                    Part::Whole => return None,
+                    Part::Instance => normalize(&theory, &substitute(&pattern, &bindings)),
+                    Part::Portion(tree) => tree.clone(),
+                };
+                Some(self.print(&module, &part))
             });
             let name = |var: Var| self.print(&module, &Tree::leaf(Node::Var(var), command.span));
             let substitution =

@@ -10,6 +10,8 @@ mod condition;
 mod load;
 mod matching;
 mod options;
+mod rewriting;
+mod search;
 mod set;
 mod show;
 mod trace;
@@ -29,6 +31,10 @@ use crate::syntax::{Parser, Progress, TokenOrder, next_item};
 use compiled::Compiled;
 pub use completion::{COMMAND_WORDS, Words};
 pub use options::{Options, SET_WORDS};
+pub use search::SearchRequest;
+
+/// Takes text while a command runs.
+pub type LineSink = Box<dyn FnMut(&str) + Send>;
 
 /// What the interpreter needs from outside.
 pub trait Host {
@@ -37,11 +43,16 @@ pub trait Host {
     /// Takes a message.
     fn diagnostic(&mut self, diagnostic: &Diagnostic, sources: &SourceMap);
     /// A way to say something while a command runs, from inside the engine.
-    fn side_channel(&mut self) -> Box<dyn FnMut(&str) + Send>;
+    fn side_channel(&mut self) -> LineSink;
+    /// A way to show how far a long command is, if someone wants to see that: each line replaces
+    /// the one before.
+    fn progress_channel(&mut self) -> Option<LineSink>;
     /// Is there nobody left to take answers?
     fn is_closed(&self) -> bool;
     /// The time used so far.
     fn time(&mut self) -> Time;
+    /// The most bytes of memory that the process has had at once.
+    fn peak_memory(&mut self) -> u64;
     /// The contents of a file.
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>>;
     fn is_file(&mut self, path: &Path) -> bool;
@@ -95,6 +106,8 @@ pub struct Setup {
     /// Directories that `load` looks into after that.
     pub library: Vec<PathBuf>,
     pub random_seed: u32,
+    /// Threads that a search may use.
+    pub threads: usize,
     /// Heap bytes that a command may use.
     pub memory_max: Option<usize>,
     /// Raised together with `cancel` when the time is up.
@@ -126,6 +139,25 @@ pub struct Interpreter {
     prompt: bool,
     /// Are modules checked as soon as they are entered?
     check: bool,
+    /// What `continue` and `show path` refer to.
+    last: Last,
+    /// Do searches end with a report?
+    reports: bool,
+    /// Are commands that compute or show something passed over?
+    pub declares_only: bool,
+    /// `-q`: reports are short.
+    pub is_quiet: bool,
+    /// `-v`: more is said about searches.
+    pub is_verbose: bool,
+}
+
+/// The last command that can be continued or looked into.
+#[derive(Default)]
+enum Last {
+    #[default]
+    Nothing,
+    Rewriting(Box<rewriting::Rewriting>),
+    Searching(Box<search::Searching>),
 }
 
 impl Interpreter {
@@ -147,6 +179,11 @@ impl Interpreter {
             loading: Vec::new(),
             prompt: false,
             check: true,
+            last: Last::Nothing,
+            reports: false,
+            declares_only: false,
+            is_quiet: false,
+            is_verbose: false,
         }
     }
 
@@ -201,6 +238,7 @@ impl Interpreter {
             Ok(flow) => flow,
             Err(_) => {
                 self.status.internal = true;
+                self.last = Last::Nothing;
                 self.compiled.clear();
                 Flow::Next
             }
@@ -211,6 +249,7 @@ impl Interpreter {
     fn execute(&mut self, host: &mut dyn Host, item: Item) -> Flow {
         match item {
             Item::Module(decl) => {
+                self.forget_last();
                 let span = decl.name.span;
                 let name = self.modules.insert(decl, &mut self.order);
                 self.current = Some(name);
@@ -268,6 +307,11 @@ impl Interpreter {
                 host.answer(&Answer::Stopped("Interrupted."));
                 return;
             }
+            Interrupt::Unreduced => (
+                "unreduced-state",
+                "a state has arguments that an evaluation strategy leaves unreduced; it cannot be explored",
+            ),
+            Interrupt::Depth => ("nested-too-deeply", "`=>` conditions are nested too deeply"),
             Interrupt::Memory => ("memory-limit", "the command used up the memory it may use"),
             Interrupt::Time | Interrupt::Cancelled => {
                 ("time-limit", "the command used up the time it may use")

@@ -13,6 +13,8 @@ pub struct Options {
     pub trace: Trace,
     /// `set clear memo on`: forget memoized results before each command.
     pub clear_memo: bool,
+    /// `set clear rules on`: begin with the first rule, and with 0, at each command.
+    pub clear_rules: bool,
 }
 
 /// `set show ...`
@@ -100,6 +102,7 @@ impl Default for Options {
                 excluded: FxHashSet::default(),
             },
             clear_memo: false,
+            clear_rules: true,
         }
     }
 }
@@ -159,7 +162,8 @@ impl Options {
             ["trace", "builtin"] => &mut trace.builtin,
             ["trace", "sd" | "sds"] => return Some(None),
             ["clear", "memo"] => &mut self.clear_memo,
-            ["clear", "rules" | "profile"] | ["verbose" | "profile" | "break"] => return Some(None),
+            ["clear", "rules"] => &mut self.clear_rules,
+            ["clear", "profile"] | ["verbose" | "profile" | "break"] => return Some(None),
             _ => return None,
         }))
     }
@@ -200,6 +204,7 @@ pub const SET_WORDS: &[&str] = &[
     "trace body",
     "trace builtin",
     "clear memo",
+    "clear rules",
     "include",
     "protect",
     "extend",

@@ -25,6 +25,8 @@ pub const SHOW_WORDS: &[&str] = &[
     "mbs",
     "eqs",
     "rls",
+    "path",
+    "search graph",
     "summary",
     "view",
     "views",
@@ -58,7 +60,11 @@ impl Interpreter {
             "rls" | "rules" => show::show_rls,
             "summary" => |module, _| show::show_summary(module),
             "strats" | "sds" => |_, _| String::new(),
-            "path" | "search" | "profile" => {
+            "path" => return self.show_path(host, command, rest),
+            "search" if rest.first().is_some_and(|word| word.name.as_str() == "graph") => {
+                return self.show_graph(host, command);
+            }
+            "search" | "profile" => {
                 let message = format!("there is no {} to show", what.name);
                 return self.error(host, "nothing-to-show", message, command.span);
             }

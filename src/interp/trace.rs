@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use num_bigint::BigUint;
+
 use super::condition::substitute;
 use super::matching::{Binding, normalize};
 use super::{Host, Interpreter, Options};
-use crate::mixfix::{print, print_condition, print_equation, print_membership};
+use crate::mixfix::{print, print_condition, print_equation, print_membership, print_rule};
 use crate::module::{Module, PrintItem, StatementAttrs};
 use crate::report::substitution_text;
 use crate::rewrite::{BuiltinEvent, StatementEvent, TraceEvent, Tracer};
-use crate::sorts::{Node, Tree, Var};
-use crate::term::normalize_levels;
+use crate::sorts::{Node, OpId, Tree, Var};
+use crate::term::{Class, Term, normalize_levels};
 use crate::theory::{TraceKind, TraceStep};
 
 impl Interpreter {
@@ -52,6 +54,7 @@ fn attrs<'a>(event: &StatementEvent<'a>) -> &'a StatementAttrs {
     match event.point.kind {
         TraceKind::Equation => &module.equations[event.point.index].attrs,
         TraceKind::Membership => &module.memberships[event.point.index].attrs,
+        TraceKind::Rule => &module.rules[event.point.index].attrs,
     }
 }
 
@@ -99,11 +102,13 @@ impl Trials {
         let wanted = match event.point.kind {
             TraceKind::Equation => options.trace.eq,
             TraceKind::Membership => options.trace.mb,
+            TraceKind::Rule => options.trace.rl,
         };
         let shown = wanted && (!options.trace.select || is_selected(options, event)) && !self.hides(options);
         let condition = match event.point.kind {
             TraceKind::Equation => &module.equations[event.point.index].condition,
             TraceKind::Membership => &module.memberships[event.point.index].condition,
+            TraceKind::Rule => &module.rules[event.point.index].condition,
         };
         let (title, number) = match event.point.step {
             TraceStep::Apply if shown => return trace(options, event, out),
@@ -154,6 +159,8 @@ fn trace_builtin(options: &Options, event: &BuiltinEvent, out: &mut String) {
     if options.trace.body {
         out.push_str("*********** equation\n");
     }
+    // Maude joins the name of a sort test from two tokens.
+    let name = name.to_string().replacen("_::", "_::`", 1);
     out.push_str(&format!("(built-in equation for symbol {name})\n"));
     if options.trace.rewrite {
         let result = event.heap.to_tree(&event.theory.symbols, event.result);
@@ -177,6 +184,12 @@ fn statement_text(options: &Options, event: &StatementEvent) -> String {
             let mut mb = module.memberships[event.point.index].clone();
             mb.term = normalize(event.theory, &mb.term);
             print_membership(sig, &mb, &printing)
+        }
+        TraceKind::Rule => {
+            let mut rule = module.rules[event.point.index].clone();
+            rule.lhs = normalize(event.theory, &rule.lhs);
+            rule.rhs = normalize_levels(&event.theory.symbols, &event.theory.names, &rule.rhs);
+            print_rule(sig, &rule, &printing)
         }
     }
 }
@@ -204,6 +217,7 @@ fn trace(options: &Options, event: &StatementEvent, out: &mut String) {
     let title = match event.point.kind {
         TraceKind::Equation => "equation",
         TraceKind::Membership => "membership axiom",
+        TraceKind::Rule => "rule",
     };
     if options.trace.body {
         let text = statement_text(options, event);
@@ -217,13 +231,17 @@ fn trace(options: &Options, event: &StatementEvent, out: &mut String) {
         let redex = event.heap.to_tree(&event.theory.symbols, event.redex);
         let redex = print(sig, &redex, &printing);
         match event.point.kind {
-            TraceKind::Equation => {
+            TraceKind::Equation | TraceKind::Rule => {
                 // The instance of the right-hand side as it stands, not reduced.
-                let rhs = &module.equations[event.point.index].rhs;
+                let rhs = match event.point.kind {
+                    TraceKind::Equation => &module.equations[event.point.index].rhs,
+                    _ => &module.rules[event.point.index].rhs,
+                };
                 let rhs = normalize_levels(&event.theory.symbols, &event.theory.names, rhs);
                 let bound = |&(var, _): &(Var, u16)| Some((var, value(event, var)?));
                 let bindings: Vec<Binding> = event.point.vars.iter().filter_map(bound).collect();
-                let contractum = print(sig, &substitute(&rhs, &bindings), &printing);
+                let contractum = with_rest(event, substitute(&rhs, &bindings));
+                let contractum = print(sig, &contractum, &printing);
                 out.push_str(&format!("{redex}\n--->\n{contractum}\n"));
             }
             TraceKind::Membership => {
@@ -237,12 +255,53 @@ fn trace(options: &Options, event: &StatementEvent, out: &mut String) {
     }
 }
 
+/// The contractum with what an extension left around it, as it stands.
+fn with_rest(event: &StatementEvent, contractum: Tree) -> Tree {
+    let Some(register) = event.point.rest else { return contractum };
+    let (sy, heap) = (&event.theory.symbols, event.heap);
+    let [left, right] = [0, 1].map(|i| event.registers[register as usize + i]);
+    let sym = heap.sym(sy, event.redex);
+    let op = OpId(sym);
+    let mut tree = Tree::default();
+    let mut arity = 1;
+    let mut add = |tree: &mut Tree, t: Term| {
+        // Lists are one list; what is left of a multiset is a term of its own.
+        let elements = match sy.class(sym) {
+            Class::Assoc if !t.is_none() => heap.elements(sy, sym, &t),
+            _ if t.is_none() => &[],
+            _ => std::slice::from_ref(&t),
+        };
+        elements.iter().for_each(|&element| tree.append(&heap.to_tree(sy, element)));
+        arity += elements.len() as u32;
+    };
+    if sy.class(sym) == Class::Iter {
+        tree.append(&contractum);
+        if right.is_none() {
+            return tree;
+        }
+        let count = match right.is_small() {
+            true => right.payload().into(),
+            false => BigUint::new(heap.raw(right).iter().map(|word| word.0).collect()),
+        };
+        tree.push(Node::Iter { op, count }, attrs(event).span);
+        return tree;
+    }
+    add(&mut tree, left);
+    tree.append(&contractum);
+    add(&mut tree, right);
+    if arity > 1 {
+        tree.push(Node::App { op, arity }, attrs(event).span);
+    }
+    tree
+}
+
 /// Is the statement's label or top operator among the selected names?
 fn is_selected(options: &Options, event: &StatementEvent) -> bool {
     let module = &event.theory.module;
     let top = match event.point.kind {
         TraceKind::Equation => &module.equations[event.point.index].lhs,
         TraceKind::Membership => &module.memberships[event.point.index].term,
+        TraceKind::Rule => &module.rules[event.point.index].lhs,
     };
     let op = top.node(top.root()).op().map(|op| module.signature.op(op).name);
     let names = [attrs(event).label, op];

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::search::{Found, SearchReport};
 use crate::base::{Diagnostic, Severity, SourceMap};
 
 /// The line before the echo of a command that does not come from the prompt.
@@ -47,6 +48,23 @@ pub enum Answer {
         module: String,
         count: u64,
     },
+    /// A solution of a search.
+    Found(Found),
+    /// The end of a search.
+    Searched {
+        count: u64,
+        /// Has the search had solutions, here or before it was continued?
+        any: bool,
+        effort: Effort,
+        is_reported: bool,
+    },
+    /// How far a search came that was stopped.
+    Reached {
+        effort: Effort,
+        depth: u64,
+        is_reported: bool,
+    },
+    SearchReport(Box<SearchReport>),
     /// Text of `show`, `pwd`, tracing ...
     Text(String),
     /// The command was stopped before its end, and why.
@@ -74,6 +92,10 @@ pub struct Time {
 pub struct Effort {
     pub rewrites: u64,
     pub memberships: u64,
+    /// Rewrites by rules.
+    pub rules: u64,
+    /// For a search: how many states.
+    pub states: Option<u64>,
     pub time: Time,
     pub show_stats: bool,
     pub show_timing: bool,
@@ -88,11 +110,12 @@ impl Time {
 
 impl Effort {
     /// The `rewrites:` lines.
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         if !self.show_stats {
             return String::new();
         }
-        let mut out = format!("rewrites: {}", self.rewrites);
+        let states = self.states.map_or_else(String::new, |states| format!("states: {states}  "));
+        let mut out = format!("{states}rewrites: {}", self.rewrites);
         if self.show_timing {
             let micros = self.time.cpu.as_micros();
             let rate = match (u128::from(self.rewrites) * 1_000_000).checked_div(micros) {
@@ -105,10 +128,11 @@ impl Effort {
         if self.show_breakdown {
             let _ = writeln!(
                 out,
-                "mb applications: {}  equational rewrites: {}  rule rewrites: 0  \
+                "mb applications: {}  equational rewrites: {}  rule rewrites: {}  \
                  variant narrowing steps: 0  narrowing steps: 0",
                 self.memberships,
-                self.rewrites - self.memberships
+                self.rewrites - self.memberships - self.rules,
+                self.rules
             );
         }
         out
@@ -147,6 +171,12 @@ impl Answer {
                 out
             }
             Answer::Matched { .. } => String::new(),
+            Answer::Found(found) => found.text(),
+            Answer::Searched { any, effort, .. } => {
+                format!("\n{}\n{}", if *any { "No more solutions." } else { "No solution." }, effort.text())
+            }
+            Answer::Reached { effort, depth, .. } => format!("{}depth: {depth}\n", effort.text()),
+            Answer::SearchReport(report) => report.text(),
             Answer::Text(text) => text.clone(),
             Answer::Stopped(reason) => format!("{reason}\n"),
         }
@@ -173,6 +203,19 @@ impl Answer {
             Answer::Matched { command, module, count } => {
                 json!({"rwl": 1, "command": command, "module": module, "matchers": count})
             }
+            Answer::Found(Found { is_reported: true, .. })
+            | Answer::Searched { is_reported: true, .. }
+            | Answer::Reached { is_reported: true, .. } => return None,
+            Answer::Found(found) => json!({"rwl": 1, "solution": found.json()}),
+            Answer::Searched { count, effort, .. } => json!({
+                "rwl": 1, "command": "search", "solutions": count, "states": effort.states,
+                "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
+            }),
+            Answer::Reached { effort, depth, .. } => json!({
+                "rwl": 1, "command": "search", "states": effort.states, "depth": depth,
+                "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
+            }),
+            Answer::SearchReport(report) => report.json(),
             Answer::Text(text) => json!({"rwl": 1, "text": text}),
             Answer::Stopped(reason) => json!({"rwl": 1, "stopped": reason}),
         })
@@ -221,6 +264,8 @@ mod tests {
         let mut effort = Effort {
             rewrites: 28,
             memberships: 3,
+            rules: 0,
+            states: None,
             time: Time { cpu: Duration::from_millis(4), real: Duration::from_millis(3) },
             show_stats: true,
             show_timing: true,

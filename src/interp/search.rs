@@ -1,0 +1,483 @@
+//! `search`, `continue` after it, and what `show` says about it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::command::since;
+use super::matching::{normal_statements, normalize};
+use super::rewriting::bounds;
+use super::{Host, Interpreter, Last, LineSink, Text};
+use crate::base::{Diagnostic, Interrupt, Severity};
+use crate::builtin::BuiltinState;
+use crate::graph::{Arrow, Limits, Progress, Search, Watcher};
+use crate::mixfix::{self, Grammar, print_condition, print_rule};
+use crate::module::{Fragment, Module, Rule, StatementAttrs, unbound_in_query};
+use crate::report::{Answer, Coverage, Found, SearchReport, Time, progress_text};
+use crate::rewrite::Machine;
+use crate::sorts::{Node, Tree, Var};
+use crate::syntax::Parser;
+use crate::syntax::tree::{Command, CommandKind, Item, ModuleExpr, Token};
+use crate::term::{Symbols, normalize_levels, sort_of_tree};
+
+/// What `rwl search` looks for.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// The current one if there is none.
+    pub module: Option<String>,
+    pub init: String,
+    /// Anything if there is none.
+    pub pattern: Option<String>,
+    pub condition: Option<String>,
+    pub arrow: String,
+    pub solutions: Option<u64>,
+    pub depth: Option<u64>,
+}
+
+/// A search that can go on.
+pub(super) struct Searching {
+    module: Arc<Module>,
+    search: Search,
+    arrow: Arrow,
+    /// Solutions given so far.
+    count: u64,
+    is_over: bool,
+    /// The query's variables as substitutions list them.
+    vars: Vec<Var>,
+    /// The module's rules as they are shown.
+    rules: Vec<Rule>,
+    /// For `rwl search`: what the report begins with.
+    report: Option<SearchReport>,
+}
+
+impl Interpreter {
+    /// One search, with a report at its end.
+    pub fn search_once(&mut self, host: &mut dyn Host, request: &SearchRequest) {
+        let module = request.module.clone().or_else(|| self.current.map(|name| name.to_string()));
+        let Some(module) = module else {
+            let none = Diagnostic::new(Severity::Error, "no-module", "the file has no module", None);
+            return self.say(host, &none);
+        };
+        // A period inside parentheses does not end a command.
+        let closed = |text: &str| match text.split_whitespace().any(|word| word == ".") {
+            true => format!("({text})"),
+            false => text.to_owned(),
+        };
+        let init = closed(&request.init);
+        let pattern = match &request.pattern {
+            Some(pattern) => closed(pattern),
+            None => match self.kind_of(host, &format!("parse in {module} : {init} .\n")) {
+                Some(kind) => format!("State:{kind}"),
+                None => return,
+            },
+        };
+        let condition = request
+            .condition
+            .as_ref()
+            .map_or_else(String::new, |text| format!(" such that {}", closed(text)));
+        let bounds = bounds(request.solutions, request.depth);
+        let text = format!("search {bounds}in {module} : {init} {} {pattern}{condition} .\n", request.arrow);
+        (self.reports, self.declares_only) = (true, false);
+        self.run_text(host, Text { name: "<arguments>", text: &text, first_line: 1, prompt: true });
+        self.reports = false;
+    }
+
+    /// The kind of the term of a `parse` command.
+    fn kind_of(&mut self, host: &mut dyn Host, text: &str) -> Option<String> {
+        let file = self.sources.add("<arguments>", text);
+        let text = self.sources.text(file).clone();
+        let parsed = Parser::new(&text, file).next_item(&mut self.order)?;
+        self.say_all(host, parsed.diagnostics);
+        let Some(Item::Command(command)) = parsed.item else { return None };
+        let CommandKind::Parse { module, term } = &command.kind else { return None };
+        let parse = |g: &Grammar, m: &Module| g.term(&m.signature, &m.vars, term, &[]);
+        let (module, tree) = self.parsed(host, &command, module.as_ref(), parse)?;
+        let sorts = &module.signature.sorts;
+        let sort = sort_of_tree(&module.signature, &Symbols::new(&module.signature), &tree);
+        Some(sorts.name(sorts.at(sorts.kind_of(sort), 0)).to_string())
+    }
+
+    pub(super) fn search(
+        &mut self,
+        host: &mut dyn Host,
+        command: &Command,
+        limit: Option<u64>,
+        depth: Option<u64>,
+        expr: Option<&ModuleExpr>,
+        body: &[Token],
+    ) {
+        let parse = |g: &Grammar, m: &Module| g.search(&m.signature, &m.vars, body);
+        let Some((module, search)) = self.parsed(host, command, expr, parse) else { return };
+        let mixfix::Search { subject, arrow, pattern, condition } = search;
+        let unbound = unbound_in_query("search", &pattern, &condition, command.span);
+        if !unbound.is_empty() {
+            return self.say_all(host, unbound);
+        }
+        if let Some(var) = subject.vars().first() {
+            let message = format!("the search starts from a term with variables such as {}", var.name);
+            let span = (0..subject.len())
+                .find(|&at| *subject.node(at) == Node::Var(*var))
+                .map(|at| subject.span(at));
+            let note = Diagnostic::new(Severity::Advisory, "open-subject", message, span)
+                .label("rules treat it as a constant that they know nothing of");
+            self.say(host, &note);
+        }
+        self.forget_last();
+        let trace = self.tracer(host, &module);
+        let query = Rule {
+            lhs: pattern.clone(),
+            rhs: Tree::default(),
+            condition: condition.clone(),
+            attrs: StatementAttrs::default(),
+        };
+        let (compiled, making) = self.at_work(&module);
+        let theory = compiled.with_query(query, trace.is_some(), &[&subject, &pattern], &making);
+        let mut machine = Machine::new(theory.clone(), making.cancel.clone());
+        machine.state = BuiltinState::new(making.random_seed);
+        machine.tracer = trace;
+        if let Some(bytes) = making.memory_max {
+            machine.memory_max = (bytes / 4).min(machine.memory_max);
+        }
+        let subject = normalize_levels(&theory.symbols, &theory.names, &subject);
+        let pattern = normalize(&theory, &pattern);
+        let (init, goal) = (self.print(&module, &subject), self.print(&module, &pattern));
+        let mut echo =
+            format!("search {}in {} : {init} {} {goal}", bounds(limit, depth), module.name, arrow.text());
+        let printing = self.options.printing(&module.vars);
+        // As Maude shows them: patterns flattened and sorted.
+        let mut shown = condition.clone();
+        for fragment in &mut shown {
+            if let Fragment::Match(to, _) | Fragment::Rewrite(_, to) = fragment {
+                *to = normalize(&theory, to);
+            }
+        }
+        let such_that = print_condition(&module.signature, &shown, &printing);
+        if !condition.is_empty() {
+            echo.push_str(&format!(" such that {such_that}"));
+        }
+        self.echo(host, format!("{echo} ."));
+        let report = self.reports.then(|| SearchReport {
+            module: module.name.to_string(),
+            init,
+            arrow: arrow.text(),
+            pattern: goal,
+            condition: (!condition.is_empty()).then_some(such_that),
+            depth_max: depth,
+            is_brief: self.is_quiet,
+            ..SearchReport::default()
+        });
+        let arrow = match arrow {
+            mixfix::Arrow::One => Arrow::One,
+            mixfix::Arrow::Plus => Arrow::Plus,
+            mixfix::Arrow::Star => Arrow::Star,
+            mixfix::Arrow::Bang => Arrow::Final,
+        };
+        let start = host.time();
+        let limits = self.search_limits(machine.tracer.is_some());
+        let search = match Search::new(machine, limits, &subject, arrow, depth) {
+            Ok(search) => search,
+            Err(interrupt) => return self.stopped(host, command, interrupt),
+        };
+        let rules = normal_statements(&theory).rules;
+        let mut vars = pattern.vars();
+        for fragment in &condition {
+            if let Fragment::Match(pattern, _) | Fragment::Rewrite(_, pattern) = fragment {
+                vars.extend(pattern.vars());
+            }
+        }
+        let (count, is_over) = (0, false);
+        let searching = Searching { module, search, arrow, count, is_over, vars, rules, report };
+        self.search_on(host, command, Box::new(searching), limit, start);
+    }
+
+    /// What a search may use.
+    fn search_limits(&self, is_traced: bool) -> Limits {
+        let threads = if is_traced { 1 } else { self.setup.threads };
+        let memory_max = self.setup.memory_max;
+        Limits { cancel: self.setup.cancel.clone(), threads, memory_max }
+    }
+
+    /// `continue` after a search.
+    pub(super) fn continue_search(
+        &mut self,
+        host: &mut dyn Host,
+        command: &Command,
+        mut searching: Box<Searching>,
+        limit: Option<u64>,
+    ) {
+        let start = host.time();
+        searching.search.restart_counts();
+        self.search_on(host, command, searching, limit, start);
+    }
+
+    fn search_on(
+        &mut self,
+        host: &mut dyn Host,
+        command: &Command,
+        mut searching: Box<Searching>,
+        limit: Option<u64>,
+        start: Time,
+    ) {
+        let end = limit.map(|limit| searching.count + limit);
+        searching.search.watcher = host.progress_channel().map(watcher);
+        let mut interrupted = None;
+        while end.is_none_or(|end| searching.count < end) {
+            match searching.search.next() {
+                Ok(Some(mut solution)) => {
+                    searching.count += 1;
+                    let place = |var| searching.vars.iter().position(|v| *v == var).unwrap_or(usize::MAX);
+                    solution.bindings.sort_by_key(|(var, _)| place(*var));
+                    let name = |var| self.print(&searching.module, &Tree::leaf(Node::Var(var), command.span));
+                    let print = |tree: &Tree| self.print(&searching.module, tree);
+                    let bindings = solution.bindings.iter();
+                    let found = Found {
+                        number: searching.count,
+                        state: u64::from(solution.state),
+                        substitution: bindings.map(|(var, tree)| (name(*var), print(tree))).collect(),
+                        effort: self.search_effort(&searching, since(start, host.time())),
+                        is_reported: searching.report.is_some(),
+                    };
+                    let answer = Answer::Found(found.clone());
+                    if let Some(report) = &mut searching.report {
+                        report.solutions.push(found);
+                    }
+                    host.answer(&answer);
+                }
+                Ok(None) => {
+                    searching.is_over = true;
+                    break;
+                }
+                Err(interrupt) => {
+                    searching.is_over = interrupt != Interrupt::Cancelled;
+                    interrupted = Some(interrupt);
+                    break;
+                }
+            }
+        }
+        searching.search.watcher = None;
+        let effort = self.search_effort(&searching, since(start, host.time()));
+        if let Some(interrupt) = interrupted {
+            self.stopped(host, command, interrupt);
+            let depth = searching.search.depth();
+            host.answer(&Answer::Reached { effort, depth, is_reported: searching.report.is_some() });
+        } else if searching.is_over {
+            let (any, is_reported) = (searching.count > 0, searching.report.is_some());
+            host.answer(&Answer::Searched { count: searching.count, any, effort, is_reported });
+        }
+        self.report_search(host, &mut searching, interrupted, effort.time);
+        self.last = Last::Searching(searching);
+    }
+
+    fn search_effort(&self, searching: &Searching, time: Time) -> crate::report::Effort {
+        let mut effort = self.effort(searching.search.rewrites(), time);
+        effort.rules = searching.search.rule_rewrites();
+        effort.states = Some(u64::from(searching.search.len()));
+        effort
+    }
+
+    /// What `rwl search` adds: how often each rule was applied, and what that means.
+    fn report_search(
+        &mut self,
+        host: &mut dyn Host,
+        searching: &mut Searching,
+        interrupted: Option<Interrupt>,
+        time: Time,
+    ) {
+        let report = searching.report.take();
+        if report.is_none() && !self.is_verbose {
+            return;
+        }
+        let search = &searching.search;
+        let module = &searching.module;
+        let is_exhaustive = searching.is_over && interrupted.is_none() && search.is_complete();
+        let warnings = if is_exhaustive { unused_rules(module, search.fired()) } else { Vec::new() };
+        let Some(mut report) = report else {
+            if is_exhaustive && searching.arrow == Arrow::Final && search.finals() == 0 {
+                let message = format!("a rule applies to each of the {} states: none is final", search.len());
+                self.say(host, &Diagnostic::new(Severity::Advisory, "no-final-states", message, None));
+            }
+            for mut warning in warnings {
+                warning.severity = Severity::Advisory;
+                self.say(host, &warning);
+            }
+            return;
+        };
+        for (rule, &fired) in module.rules.iter().zip(search.fired()) {
+            if rule.attrs.nonexec {
+                continue;
+            }
+            let printing = self.options.printing(&module.vars);
+            let text = match rule.attrs.label {
+                Some(label) => label.to_string(),
+                None => print_rule(&module.signature, rule, &printing),
+            };
+            report.coverage.push(Coverage { rule: text, fired });
+        }
+        report.states = u64::from(search.len());
+        report.rewrites = search.rewrites();
+        report.time = time;
+        report.depth = search.depth();
+        report.finals = (searching.arrow == Arrow::Final).then_some(search.finals());
+        report.is_exhaustive = is_exhaustive;
+        report.threads = self.setup.threads;
+        report.peak_memory = host.peak_memory();
+        report.reason = interrupted.map(|interrupt| match interrupt {
+            Interrupt::Memory => "the memory limit was reached",
+            Interrupt::Depth => "`=>` conditions are nested too deeply",
+            Interrupt::Unreduced => "a state has arguments that an evaluation strategy leaves unreduced",
+            Interrupt::Cancelled if !self.setup.time_is_up.is_raised() => "interrupted",
+            Interrupt::Time | Interrupt::Cancelled => "the time limit was reached",
+        });
+        host.answer(&Answer::SearchReport(Box::new(report)));
+        self.say_all(host, warnings);
+    }
+
+    /// `show path N`, `show path labels N`, `show path states N`.
+    pub(super) fn show_path(&mut self, host: &mut dyn Host, command: &Command, words: &[Token]) {
+        let texts: Vec<&str> = words.iter().map(|token| token.name.as_str()).collect();
+        let (what, number) = match texts.as_slice() {
+            ["labels" | "label", number] => ("labels", number),
+            ["states" | "state", number] => ("states", number),
+            [number] => ("all", number),
+            _ => ("all", &""),
+        };
+        let Ok(number) = number.parse::<u64>() else {
+            let bad = Diagnostic::error("bad-show", "`show path` needs the number of a state", command.span);
+            return self
+                .say(host, &bad.hint("`show path 5 .`, `show path labels 5 .` or `show path states 5 .`"));
+        };
+        let Some(mut searching) = self.take_search(host, command) else { return };
+        let Searching { module, search, rules, .. } = &mut *searching;
+        if number >= u64::from(search.len()) {
+            let message = format!("there is no state {number}");
+            let bad = Diagnostic::error("no-state", message, command.span);
+            let bad = bad.hint(format!("the last state that the search has found is {}", search.len() - 1));
+            self.last = Last::Searching(searching);
+            return self.say(host, &bad);
+        }
+        let path = search.path(number as u32);
+        let mut out = String::new();
+        let mut outcome = Ok(());
+        for (i, &state) in path.iter().enumerate() {
+            if what != "labels" {
+                out.push_str(&self.state_line(module, search, state));
+            }
+            let Some(&child) = path.get(i + 1) else { break };
+            if what == "states" {
+                continue;
+            }
+            let arcs = match search.arcs(state) {
+                Ok(arcs) => arcs,
+                Err(interrupt) => {
+                    outcome = Err(interrupt);
+                    break;
+                }
+            };
+            let rule = arcs.iter().find(|(target, _)| *target == child).and_then(|(_, rules)| rules.first());
+            let rule = &rules[*rule.expect("a step leads to each state") as usize];
+            let printing = self.options.printing(&module.vars);
+            let text = print_rule(&module.signature, rule, &printing);
+            match rule.attrs.label {
+                _ if what == "all" => out.push_str(&format!("===[ {text} ]===>\n")),
+                Some(label) => out.push_str(&format!("{label}\n")),
+                None => out.push_str("(unlabeled rule)\n"),
+            }
+        }
+        if what == "labels" && path.len() == 1 {
+            out.push_str("Empty path.\n");
+        }
+        host.answer(&Answer::Text(out));
+        self.last = Last::Searching(searching);
+        if let Err(interrupt) = outcome {
+            self.stopped(host, command, interrupt);
+        }
+    }
+
+    /// `show search graph`.
+    pub(super) fn show_graph(&mut self, host: &mut dyn Host, command: &Command) {
+        let Some(mut searching) = self.take_search(host, command) else { return };
+        let Searching { module, search, rules, .. } = &mut *searching;
+        let mut outcome = Ok(());
+        for state in 0..search.len() {
+            let mut out = if state == 0 { String::new() } else { "\n".to_owned() };
+            out.push_str(&self.state_line(module, search, state));
+            let arcs = match search.arcs(state) {
+                Ok(arcs) => arcs,
+                Err(interrupt) => {
+                    outcome = Err(interrupt);
+                    break;
+                }
+            };
+            for (i, (target, by)) in arcs.iter().enumerate() {
+                let printing = self.options.printing(&module.vars);
+                let text = |&rule: &u32| {
+                    format!(" ({})", print_rule(&module.signature, &rules[rule as usize], &printing))
+                };
+                let texts: String = by.iter().map(text).collect();
+                out.push_str(&format!("arc {i} ===> state {target}{texts}\n"));
+            }
+            host.answer(&Answer::Text(out));
+        }
+        self.last = Last::Searching(searching);
+        if let Err(interrupt) = outcome {
+            self.stopped(host, command, interrupt);
+        }
+    }
+
+    fn state_line(&self, module: &Module, search: &mut Search, state: u32) -> String {
+        let (tree, sort) = search.term(state);
+        format!("state {state}, {}: {}\n", module.signature.sorts.name(sort), self.print(module, &tree))
+    }
+
+    fn take_search(&mut self, host: &mut dyn Host, command: &Command) -> Option<Box<Searching>> {
+        match std::mem::take(&mut self.last) {
+            Last::Searching(searching) => Some(searching),
+            other => {
+                self.last = other;
+                let none = Diagnostic::error("no-search", "there is no search to show", command.span);
+                self.say(host, &none.hint("`search` first; any other command that computes forgets it"));
+                None
+            }
+        }
+    }
+
+    /// `continue`.
+    pub(super) fn continue_last(&mut self, host: &mut dyn Host, command: &Command, limit: Option<u64>) {
+        match std::mem::take(&mut self.last) {
+            Last::Rewriting(rewriting) => self.continue_rewriting(host, command, rewriting, limit),
+            Last::Searching(searching) if !searching.is_over => {
+                self.continue_search(host, command, searching, limit);
+            }
+            other => {
+                self.last = other;
+                self.error(host, "cannot-continue", "there is nothing to continue", command.span);
+            }
+        }
+    }
+}
+
+/// Writes a line about the search now and then.
+fn watcher(mut show: LineSink) -> Watcher {
+    let start = Instant::now();
+    let mut last = start;
+    Box::new(move |progress| {
+        let now = Instant::now();
+        if now.duration_since(last) > Duration::from_millis(250) {
+            last = now;
+            let Progress { states, explored, depth } = *progress;
+            show(&progress_text(u64::from(states), u64::from(explored), depth, now.duration_since(start)));
+        }
+    })
+}
+
+/// A warning for each rule that could be applied but never was.
+fn unused_rules(module: &Module, fired: &[u64]) -> Vec<Diagnostic> {
+    let unused = |(rule, &fired): (&Rule, &u64)| {
+        if fired > 0 || rule.attrs.nonexec {
+            return None;
+        }
+        let name = rule.attrs.label.map_or_else(|| "a rule".to_owned(), |label| format!("rule {label}"));
+        let message = format!("{name} is never applied");
+        Some(Diagnostic::warning("unused-rule", message, rule.attrs.span).label("not in any reachable state"))
+    };
+    module.rules.iter().zip(fired).filter_map(unused).collect()
+}

@@ -1,0 +1,120 @@
+//! What searches answer.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::answer::{Effort, Time, substitution_text};
+
+/// A state that matches the pattern.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub number: u64,
+    pub state: u64,
+    pub substitution: Vec<(String, String)>,
+    /// What it took so far.
+    pub effort: Effort,
+    /// Will a [`SearchReport`] list it?
+    pub is_reported: bool,
+}
+
+impl Found {
+    /// As Maude says it.
+    pub fn text(&self) -> String {
+        format!(
+            "\nSolution {} (state {})\n{}{}",
+            self.number,
+            self.state,
+            self.effort.text(),
+            substitution_text(&self.substitution)
+        )
+    }
+
+    pub fn json(&self) -> Value {
+        let pairs = self.substitution.iter().map(|(x, t)| (x.clone(), Value::from(t.as_str())));
+        json!({
+            "number": self.number, "state": self.state,
+            "substitution": Value::Object(pairs.collect::<Map<String, Value>>()),
+        })
+    }
+}
+
+/// The line that shows how far a search is.
+pub fn progress_text(states: u64, explored: u64, depth: u64, time: Duration) -> String {
+    let rate = (states as f64 / time.as_secs_f64().max(0.001)) as u64;
+    format!("{states} states, {rate}/s, {} to explore, depth {depth}", states - explored)
+}
+
+/// How often a rule was applied.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// Its label, or the whole rule if it has none.
+    pub rule: String,
+    pub fired: u64,
+}
+
+/// What `rwl search` says at the end.
+#[derive(Clone, Debug, Default)]
+pub struct SearchReport {
+    pub module: String,
+    pub init: String,
+    pub arrow: &'static str,
+    pub pattern: String,
+    pub condition: Option<String>,
+    pub depth_max: Option<u64>,
+    pub solutions: Vec<Found>,
+    pub states: u64,
+    pub rewrites: u64,
+    /// The depth that was reached.
+    pub depth: u64,
+    pub time: Time,
+    pub peak_memory: u64,
+    pub threads: usize,
+    /// For `=>!`: how many states no rule applies to.
+    pub finals: Option<u64>,
+    pub coverage: Vec<Coverage>,
+    /// Have all reachable states been seen?
+    pub is_exhaustive: bool,
+    /// Should the text leave out what Maude does not say?
+    pub is_brief: bool,
+    /// Why it stopped early.
+    pub reason: Option<&'static str>,
+}
+
+impl SearchReport {
+    /// What comes after the solutions.
+    pub fn text(&self) -> String {
+        if self.is_brief {
+            return String::new();
+        }
+        let mut out = String::new();
+        if self.finals == Some(0) && self.is_exhaustive {
+            let _ = writeln!(out, "\nNo final states: a rule applies to each of the {} states.", self.states);
+        }
+        out.push_str("\nRules applied:\n");
+        for Coverage { rule, fired } in &self.coverage {
+            let _ = writeln!(out, "{fired:>12}  {rule}");
+        }
+        out
+    }
+
+    pub fn json(&self) -> Value {
+        let verdict = match self.reason {
+            _ if !self.solutions.is_empty() => "found",
+            None => "none",
+            Some(_) => "unknown",
+        };
+        let coverage: Vec<Value> =
+            self.coverage.iter().map(|c| json!({"rule": c.rule, "fired": c.fired})).collect();
+        json!({
+            "rwl": 1, "command": "search", "module": self.module, "init": self.init, "arrow": self.arrow,
+            "pattern": self.pattern, "condition": self.condition, "depth_max": self.depth_max,
+            "verdict": verdict, "reason": self.reason, "exhaustive": self.is_exhaustive,
+            "solutions": self.solutions.iter().map(Found::json).collect::<Vec<Value>>(),
+            "states": self.states, "rewrites": self.rewrites, "depth": self.depth,
+            "final_states": self.finals, "seconds": self.time.real.as_secs_f64(),
+            "peak_memory_bytes": self.peak_memory, "threads": self.threads, "rules": coverage,
+        })
+    }
+}
