@@ -12,10 +12,10 @@ use std::time::Duration;
 use crate::support::*;
 
 /// A small generator of pseudo-random numbers (SplitMix64).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -23,18 +23,19 @@ impl Random {
         ((z ^ z >> 31) % n as u64) as usize
     }
 
-    fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
+    pub fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
         items[self.below(items.len())]
     }
 }
 
-const BINARY: &[&str] = &["g", "cm", "as", "au", "ac", "acu"];
+const BINARY: &[&str] = &["g", "cm", "as", "au", "ac", "acu", "al", "ar"];
 
 const SIGNATURE: &str = "  sorts A B S . subsorts A B < S .
   ops a b c : -> A . ops p q : -> B . ops e n : -> S .
   op f : S -> S . op h : S -> A . op it : S -> S [iter] .
   op g : S S -> S . op cm : S S -> S [comm] .
   op as : S S -> S [assoc] . op au : S S -> S [assoc id: n] .
+  op al : S S -> S [assoc left id: n] . op ar : S S -> S [assoc right id: n] .
   op ac : S S -> S [assoc comm] . op acu : S S -> S [assoc comm id: e] .
   vars X Y : A . vars P Q : B . vars U V W : S .
 ";
@@ -85,14 +86,14 @@ fn pattern(random: &mut Random, depth: usize, vars: &mut Vec<&'static str>, size
 fn equation(random: &mut Random) -> String {
     let (mut vars, mut size) = (Vec::new(), 0);
     // A left-hand side that cannot be a variable or vanish.
-    let op = random.pick(&["f", "h", "g", "cm", "as", "ac", "g", "au", "acu"]);
+    let op = random.pick(&["f", "h", "g", "cm", "as", "ac", "g", "au", "acu", "al", "ar"]);
     let arity = match op {
         "f" | "h" => 1,
         "g" | "cm" => 2,
         _ => 2 + random.below(2),
     };
     let mut args: Vec<String> = (0..arity).map(|_| pattern(random, 2, &mut vars, &mut size)).collect();
-    if op == "au" || op == "acu" {
+    if matches!(op, "au" | "acu" | "al" | "ar") {
         // Two elements that are there: no collapse to a variable alone.
         args[0] = random.pick(&["a", "f(U)", "p"]).to_owned();
         args[1] = random.pick(&["b", "g(V, W)", "X", "q"]).to_owned();

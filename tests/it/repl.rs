@@ -123,3 +123,17 @@ fn an_interrupt_stops_the_command_and_not_the_session() {
     assert!(screen.contains("Interrupted."), "{screen}");
     assert!(screen.contains("result N: a"), "{screen}");
 }
+
+#[test]
+fn an_interrupted_search_can_go_on() {
+    if !has_script() {
+        return;
+    }
+    let module =
+        "mod COUNT is pr NAT . sort S . ops c d : Nat -> S . var N : Nat . rl c(N) => c(N + 1) . endm\r";
+    let lines =
+        [module, "search c(0) =>* d(N) .\r", INTERRUPT, "show path 2 .\r", "cont .\r", INTERRUPT, "quit\r"];
+    let screen = session(&lines, "-no-banner");
+    assert_eq!(screen.matches("Interrupted.").count(), 2, "{screen}");
+    assert!(screen.contains("state 2, S: c(2)"), "{screen}");
+}

@@ -91,3 +91,84 @@ fn mutilated_text_does_no_harm() {
         kinds.join("\n")
     );
 }
+
+/// Maude does not come to an end on these: there every number in a condition is tried again.
+#[test]
+fn memberships_of_numbers_may_calculate() {
+    let results = |input: &str| -> Vec<String> {
+        let said = text(&rwl(&["-no-banner", "-no-wrap"], input).stdout);
+        said.lines().filter_map(|line| line.strip_prefix("result ").map(str::to_owned)).collect()
+    };
+    let prime = "fmod PRIME is
+  pr NAT .
+  sort Prime . subsort Prime < NzNat .
+  vars N M : NzNat . var P : Prime .
+  op noDiv : NzNat NzNat -> Bool .
+  ceq noDiv(N, M) = true if M * M > N .
+  ceq noDiv(N, M) = false if N rem M = 0 .
+  eq noDiv(N, M) = noDiv(N, s M) [owise] .
+  cmb N : Prime if N > 1 /\\ noDiv(N, 2) .
+  sort PList . subsort Prime < PList .
+  op nil : -> PList .
+  op _;_ : PList PList -> PList [assoc id: nil] .
+  op _;_ : [PList] [PList] -> [PList] [assoc id: nil] .
+  op fac : NzNat -> [PList] .
+  op fac : NzNat NzNat -> [PList] .
+  eq fac(N) = fac(N, 2) .
+  eq fac(1, M) = nil .
+  eq fac(P, M) = P .
+  ceq fac(N, M) = M ; fac(N quo M, M) if N rem M = 0 .
+  eq fac(N, M) = fac(N, s M) [owise] .
+endfm
+";
+    let input = format!("{prime}red 7 .\nred 91 .\nred fac(360) .\nred fac(97) .\nred fac(600851475143) .\n");
+    assert_eq!(
+        results(&input),
+        [
+            "Prime: 7",
+            "NzNat: 91",
+            "PList: 2 ; 2 ; 2 ; 3 ; 3 ; 5",
+            "Prime: 97",
+            "PList: 71 ; 839 ; 1471 ; 6857"
+        ]
+    );
+    let even = "fmod EV is
+  pr NAT .
+  sort Even NzEven . subsort NzEven < NzNat Even . subsort Even < Nat .
+  vars N M : NzNat . var E : Even . 
+  cmb N : NzEven if N rem 2 = 0 .
+  op f : Nat -> Bool .
+  eq f(E) = true .
+  eq f(N) = false [owise] .
+endfm
+";
+    let input =
+        format!("{even}red 7 .\nred 16 .\nred f(16) .\nred f(17) .\nred f(7 + 7) .\nred f(2 ^ 100 + 1) .\n");
+    assert_eq!(
+        results(&input),
+        ["NzNat: 7", "NzEven: 16", "Bool: true", "Bool: false", "Bool: true", "Bool: false"]
+    );
+}
+
+/// Each membership of a tower looks at a smaller tower.
+#[test]
+fn memberships_of_long_towers_do_not_overflow_the_stack() {
+    let tower =
+        "fmod E2 is sorts N Even Odd . subsorts Even Odd < N . op 0 : -> Even . op s_ : N -> N [iter] .
+        mb s E:Even : Odd . mb s O:Odd : Even . endfm red s_^100000(0) .";
+    let number = "fmod EO is pr NAT . sorts Even Odd . subsorts Even Odd < NzNat .
+        mb 1 : Odd . mb s E:Even : Odd . mb s O:Odd : Even . endfm red 100001 .";
+    let output = rwl(&["-no-banner"], &format!("{tower}\n{number}\n"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.contains("result Even: s_^100000(0)") && said.contains("result Odd: 100001"), "{said}");
+}
+
+/// The condition ends for one constant and not for the other, which nobody asks for.
+#[test]
+fn memberships_of_constants_are_decided_in_bounded_time() {
+    let module = "fmod A is sorts A B . subsort B < A . ops a b : -> A . op p : A -> A . var X : A .
+        cmb X : B if p(X) = a . eq p(a) = a . endfm\n";
+    let said = text(&rwl(&["-no-banner"], &format!("{module}red a .\n")).stdout);
+    assert!(said.contains("result B: a"), "{said}");
+}

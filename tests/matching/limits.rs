@@ -143,7 +143,7 @@ fn rests() {
     let items = ["a", "b", "c", "b", "c"].map(constant);
     problem.subject = problem.heap.list(&world.sy, world.op("as") as u32, &items);
     let lines = problem.solutions(10, |world, heap, _, rest, _| {
-        let Rest::List { left, right } = rest else { panic!("part of a list") };
+        let Rest::List { left, right, .. } = rest else { panic!("part of a list") };
         let show = |t: &Option<Term>| t.map_or(String::new(), |t| world.print(heap, t));
         format!("{} | {}", show(left), show(right))
     });

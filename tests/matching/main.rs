@@ -7,7 +7,7 @@ mod ours;
 mod random;
 mod world;
 
-use random::{CLASSES, Case, Class, Generator, LARGE, STRANGE};
+use random::{CLASSES, Case, Class, Generator, LARGE, ONE_SIDED, STRANGE};
 use world::World;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -147,6 +147,11 @@ fn strange_full() {
 #[test]
 fn strange_first() {
     compare(&world::strange(), STRANGE, "strange first", Mode::First, false);
+}
+
+#[test]
+fn one_sided_extension() {
+    compare(&world::strange(), ONE_SIDED, "one-sided extension", Mode::Full, true);
 }
 
 /// The set of solutions is that of the plain twin.

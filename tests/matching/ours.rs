@@ -109,12 +109,17 @@ pub fn portion(world: &World, heap: &mut Heap, subject: Term, rest: &Rest) -> Te
             pairs.retain(|p| p.1 > 0);
             heap.bag(sy, sym, &pairs)
         }
-        Rest::List { left, right } => {
+        Rest::List { left, right, identity } => {
             let sym = heap.sym(sy, subject);
             let n = heap.args(subject).len();
             let len = |heap: &Heap, t: &Option<Term>| t.map_or(0, |t| heap.elements(sy, sym, &t).len());
             let (l, r) = (len(heap, left), len(heap, right));
-            heap.slice(sy, sym, subject, l, n - l - r).expect("not empty")
+            let part = heap.slice(sy, sym, subject, l, n - l - r).expect("not empty");
+            match sy.info[sym as usize].identity {
+                Some(e) if *identity && e.left => heap.append(sy, sym, part, heap.consts[e.constant]),
+                Some(e) if *identity => heap.append(sy, sym, heap.consts[e.constant], part),
+                _ => part,
+            }
         }
         Rest::Iter(over) => {
             let sym = heap.sym(sy, subject);
@@ -134,7 +139,7 @@ pub fn replace(world: &World, heap: &mut Heap, subject: Term, rest: &Rest, by: T
             let sym = heap.sym(sy, subject);
             heap.union(sy, sym, by, *rest)
         }
-        Rest::List { left, right } => {
+        Rest::List { left, right, .. } => {
             let sym = heap.sym(sy, subject);
             let t = left.map_or(by, |left| heap.concat(sy, sym, left, by));
             right.map_or(t, |right| heap.concat(sy, sym, t, right))

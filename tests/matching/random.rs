@@ -128,6 +128,16 @@ pub const STRANGE: &[Class] = &[
     },
 ];
 
+/// Here Maude also finds parts that do not stand in the subject, such as `al(a, e)` in `al(a, b)`.
+pub const ONE_SIDED: &[Class] = &[Class {
+    name: "one-sided extension",
+    tops: &["al", "ar"],
+    repeat: 10,
+    extension: true,
+    args_max: 3,
+    ..BASE
+}];
+
 pub struct Case {
     pub pattern: T,
     pub subject: T,

@@ -1,0 +1,160 @@
+//! `rwl search`, and searches that are stopped.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::*;
+
+/// A file with a specification, removed at the end.
+struct Spec(PathBuf);
+
+impl Spec {
+    fn new(name: &str, text: &str) -> Spec {
+        let path = std::env::temp_dir().join(format!("rwl-search-{}-{name}.rwl", std::process::id()));
+        std::fs::write(&path, text).expect("writable");
+        Spec(path)
+    }
+
+    fn search(&self, args: &[&str]) -> (i32, String, String) {
+        let file = self.0.to_str().expect("a name in ASCII");
+        let output = rwl(&[&["search", file], args].concat(), "");
+        (output.status.code().expect("it ends"), without_times(&text(&output.stdout)), text(&output.stderr))
+    }
+
+    fn json(&self, args: &[&str]) -> (i32, Value) {
+        let (code, said, errors) = self.search(&[args, &["--format", "json"]].concat());
+        assert_eq!(said.lines().count(), 1, "{said}{errors}");
+        (code, serde_json::from_str(&said).expect("JSON"))
+    }
+}
+
+impl Drop for Spec {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+const LIGHT: &str = "mod LIGHT is
+  sort S .
+  ops red green amber dark init : -> S [ctor] .
+  eq init = red .
+  rl [go] : red => green .
+  rl [slow] : green => amber .
+  rl [stop] : amber => red .
+  rl [mend] : dark => red .
+endm
+red init .
+search init =>* S:S .
+";
+
+#[test]
+fn solutions_come_with_the_rules_that_were_used() {
+    let spec = Spec::new("light", LIGHT);
+    let expected = "search in LIGHT : init =>* amber .\n\nSolution 1 (state 2)\nstates: 3  rewrites: 3\n\
+        empty substitution\n\nNo more solutions.\nstates: 3  rewrites: 4\n\nRules applied:\n           1  go\n           \
+        1  slow\n           1  stop\n           0  mend\n";
+    let (code, said, errors) = spec.search(&["--pattern", "amber"]);
+    assert_eq!((code, said.as_str()), (0, expected));
+    assert!(errors.contains("rule mend is never applied"), "{errors}");
+    // Only a search that has seen everything may say so.
+    let (code, said, errors) = spec.search(&["--solutions", "1", "--depth", "2"]);
+    assert_eq!(code, 0);
+    assert!(said.starts_with("search [1, 2] in LIGHT : init =>* State:[S] .\n"), "{said}");
+    assert!(errors.is_empty(), "{errors}");
+    let (_, said, _) = spec.search(&["-q", "--init", "dark", "--arrow", "=>1"]);
+    assert!(said.ends_with("\nNo more solutions.\nstates: 2  rewrites: 1\n"), "{said}");
+    let (_, said, _) = spec.search(&["--arrow", "=>!"]);
+    assert!(said.contains("No final states: a rule applies to each of the 3 states."), "{said}");
+}
+
+#[test]
+fn json_tells_everything_in_one_object() {
+    let spec = Spec::new("json", LIGHT);
+    let args = ["--pattern", "X:S", "--condition", "X:S =/= red", "--module", "LIGHT"];
+    let (code, report) = spec.json(&args);
+    assert_eq!(code, 0);
+    assert_eq!(report["verdict"], "found");
+    assert_eq!((&report["states"], &report["exhaustive"]), (&3.into(), &true.into()));
+    assert_eq!(report["solutions"][1]["substitution"]["X:S"], "amber");
+    assert_eq!(report["solutions"][1]["state"], 2);
+    assert_eq!(report["rules"][3]["rule"], "mend");
+    assert_eq!(report["rules"][3]["fired"], 0);
+    assert!(report["peak_memory_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    let (_, report) = spec.json(&["--arrow", "=>!"]);
+    assert_eq!((&report["verdict"], &report["final_states"]), (&"none".into(), &0.into()));
+}
+
+#[test]
+fn bad_input_is_told_from_a_search_without_solutions() {
+    let spec = Spec::new("bad", LIGHT);
+    assert_eq!(spec.search(&["--pattern", "dark"]).0, 0);
+    assert_eq!(spec.search(&["--pattern", "blue"]).0, 2);
+    assert_eq!(spec.search(&["--init", "red red"]).0, 2);
+    assert_eq!(spec.search(&["--module", "DARK"]).0, 2);
+    assert_eq!(spec.search(&["--arrow", "->"]).0, 2);
+    assert_eq!(spec.search(&["--condition", "X:S = red"]).0, 2);
+    let broken = Spec::new("broken", "mod M is sort S . op init : -> T . rl init => init . endm\n");
+    let (code, said, _) = broken.search(&[]);
+    assert_eq!((code, said.as_str()), (2, ""), "a broken specification is not searched");
+    assert_eq!(Spec::new("empty", "").search(&[]).0, 2);
+}
+
+/// Goes on for ever.
+const COUNT: &str = "mod COUNT is protecting NAT . sort S . op c : Nat -> S . op init : -> S . var N : Nat .
+  eq init = c(0) . rl [inc] : c(N) => c(N + 1) .
+  op spin : Nat -> Nat . eq spin(N) = spin(N) .
+  op d : Nat -> S . crl [spin] : d(N) => c(N) if spin(N) = N . endm\n";
+
+#[test]
+fn limits_stop_a_search_and_show_what_was_found() {
+    let spec = Spec::new("count", COUNT);
+    let (code, said, errors) = spec.search(&["--time", "0.5", "--pattern", "c(2)"]);
+    assert_eq!(code, 3, "{errors}");
+    assert!(said.contains("Solution 1 (state 2)") && said.contains("\ndepth: "), "{said}");
+    assert!(errors.contains("time-limit") && !errors.contains("never applied"), "{errors}");
+    let (code, report) = spec.json(&["--time", "0.5", "--pattern", "d(N:Nat)"]);
+    assert_eq!((code, &report["verdict"]), (3, &"unknown".into()));
+    assert_eq!(report["reason"], "the time limit was reached");
+    let (code, report) = spec.json(&["--memory", "3M", "--time", "50", "--pattern", "d(N:Nat)"]);
+    assert_eq!((code, &report["reason"]), (3, &"the memory limit was reached".into()));
+    assert!(report["states"].as_u64().is_some_and(|states| states > 100));
+    // An equation in a condition that does not terminate.
+    let (code, report) = spec.json(&["--time", "0.5", "--init", "d(1)"]);
+    assert_eq!((code, &report["states"]), (3, &1.into()));
+}
+
+#[test]
+fn endless_rewriting_stops_when_the_time_is_up() {
+    for command in ["rew init .", "frew init .", "rew d(1) .", "match S:S <=? d(1) such that S:S => c(5) ."] {
+        let input = format!("{COUNT}{command}\n");
+        assert_eq!(rwl(&["--time", "0.5"], &input).status.code(), Some(3), "{command}");
+    }
+}
+
+#[test]
+fn an_interrupted_search_says_how_far_it_came() {
+    let mut child = Command::new(RWL)
+        .args(["-no-banner", "-batch", "-no-wrap"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut next = || lines.next().map(|line| line.expect("text")).expect("a line");
+    input
+        .write_all(format!("{COUNT}search [2] init =>* c(N) .\nsearch init =>* d(N) .\n").as_bytes())
+        .expect("open");
+    input.flush().expect("open");
+    while !next().starts_with("search in COUNT") {}
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(Command::new("kill").arg("-INT").arg(child.id().to_string()).status().expect("runs").success());
+    assert_eq!(next(), "Interrupted.");
+    assert!(next().starts_with("states: "));
+    assert!(next().starts_with("depth: "));
+    drop(input);
+    assert_eq!(child.wait().expect("ends").code(), Some(3));
+}
