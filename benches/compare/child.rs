@@ -14,6 +14,8 @@ const FLAGS: [&str; 4] = ["-no-banner", "-no-advise", "-no-wrap", "-batch"];
 pub struct Program {
     path: PathBuf,
     pub title: String,
+    /// Arguments of its own.
+    args: &'static [&'static str],
 }
 
 /// What one run cost and said.
@@ -35,7 +37,8 @@ impl Program {
         let given = std::env::var_os("RWL").map(PathBuf::from);
         let path = given.unwrap_or_else(|| env!("CARGO_BIN_EXE_rwl").into());
         let path = locate(&path).ok_or_else(|| format!("no rwl at {}", path.display()))?;
-        Ok(Program { path, title: "rwl".into() })
+        // Maude has one thread, so rwl gets one.
+        Ok(Program { path, title: "rwl".into(), args: &["--threads", "1"] })
     }
 
     /// The Maudes to compare with: those given, or `MAUDE`, or `maude` on the path.
@@ -67,7 +70,7 @@ impl Program {
             .output()
             .map_err(|e| format!("cannot run {}: {e}", path.display()))?;
         let version = String::from_utf8_lossy(&output.stdout);
-        Ok(Program { title: format!("Maude {}", version.trim()), path })
+        Ok(Program { title: format!("Maude {}", version.trim()), path, args: &[] })
     }
 
     /// Runs a file, for at most `limit` CPU seconds.
@@ -81,6 +84,7 @@ impl Program {
         let mut command = Command::new(&self.path);
         command
             .args(FLAGS)
+            .args(self.args)
             .arg(file)
             .current_dir(file.parent().unwrap_or(Path::new(".")))
             .stdin(Stdio::null())
