@@ -12,8 +12,6 @@ pub enum Interrupt {
     Memory,
     /// Conditions are nested too deeply.
     Depth,
-    /// A state has something in it that is not reduced, which cannot be explored.
-    Unreduced,
     /// A time limit was reached.
     Time,
 }

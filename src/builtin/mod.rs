@@ -46,7 +46,9 @@ pub enum Special {
     Counter(Builtin),
     /// Literals and other constructors (`s_`, `<Strings>`, `true`): nothing to compute.
     Constructor,
-    /// The hook of another layer (meta-level, external objects, strategies), by name.
+    /// A function that layers above this one compute, such as model checking.
+    Foreign,
+    /// A hook that nobody computes (meta-level, external objects, strategies), by name.
     Other(Name),
 }
 
@@ -81,6 +83,7 @@ impl Special {
             | "QuotedIdentifierSymbol"
             | "SystemTrue"
             | "SystemFalse" => Special::Constructor,
+            "ModelCheckerSymbol" | "SatSolverSymbol" => Special::Foreign,
             "CounterSymbol" => Special::Counter(Builtin { sym: op.0, kernel: Kernel::Counter }),
             _ => hooks.kernel().map_or(other, |kernel| Special::Function(Builtin { sym: op.0, kernel })),
         })

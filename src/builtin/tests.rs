@@ -1,5 +1,5 @@
 //! Classification and the counter, on a signature made by hand. What the built-ins compute is
-//! compared with Maude in `tests/builtins_vs_maude.rs`.
+//! compared with Maude in `tests/builtins_vs_maude`.
 
 use super::*;
 use crate::base::Span;

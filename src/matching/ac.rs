@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::Rest;
 use super::diophantine::{Diophantine, Row};
-use super::pattern::{Ac, Collapse, CollapseArg, Node, NodeId, Strategy, TopVar};
+use super::pattern::{Ac, Alien, Collapse, CollapseArg, Node, NodeId, Strategy, TopVar};
 use super::run::{Alternative, Bindings, Later, Run, State, Sub};
 use crate::term::Term;
 
@@ -200,16 +200,7 @@ impl Run<'_, '_> {
             }
         }
         for alien in &ac.grounded {
-            let found = self.candidates(&sub.pairs, alien.top).find(|&i| {
-                let (mark, len) = (self.mark(), out.len());
-                let found = self.match_node(alien.node, sub.pairs[i].0, false, out);
-                if !found {
-                    self.undo(mark);
-                    out.truncate(len);
-                }
-                found
-            });
-            match found {
+            match self.first_match(&sub.pairs, alien, 0, out) {
                 Some(i) if sub.pairs[i].1 >= alien.multiplicity => sub.pairs[i].1 -= alien.multiplicity,
                 _ => return Outcome::Fail,
             }
@@ -340,19 +331,7 @@ impl Run<'_, '_> {
 
     fn aliens_only(&mut self, ac: &Ac, sub: &mut AcSub, forced: usize, out: &mut Vec<Sub>) -> Outcome {
         for alien in &ac.aliens[..forced] {
-            let found = self.candidates(&sub.pairs, alien.top).find(|&i| {
-                if sub.pairs[i].1 < alien.multiplicity {
-                    return false;
-                }
-                let (mark, len) = (self.mark(), out.len());
-                let found = self.match_node(alien.node, sub.pairs[i].0, false, out);
-                if !found {
-                    self.undo(mark);
-                    out.truncate(len);
-                }
-                found
-            });
-            match found {
+            match self.first_match(&sub.pairs, alien, alien.multiplicity, out) {
                 Some(i) => sub.pairs[i].1 -= alien.multiplicity,
                 None => return Outcome::Fail,
             }
@@ -459,6 +438,25 @@ impl Run<'_, '_> {
         let start = pairs.partition_point(|p| sy.rank(heap.sym(sy, p.0)) < rank);
         let len = pairs[start..].partition_point(|p| sy.rank(heap.sym(sy, p.0)) == rank);
         start..start + len
+    }
+
+    /// The first element that stands so often at least and matches.
+    fn first_match(
+        &mut self,
+        pairs: &[(Term, u32)],
+        alien: &Alien,
+        count_min: u32,
+        out: &mut Vec<Sub>,
+    ) -> Option<usize> {
+        self.candidates(pairs, alien.top).find(|&i| {
+            let (mark, len) = (self.mark(), out.len());
+            let found = pairs[i].1 >= count_min && self.match_node(alien.node, pairs[i].0, false, out);
+            if !found {
+                self.undo(mark);
+                out.truncate(len);
+            }
+            found
+        })
     }
 
     fn subtract(&self, pairs: &mut [(Term, u32)], element: Term, count: u32) -> bool {

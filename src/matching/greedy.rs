@@ -32,14 +32,7 @@ impl Run<'_, '_> {
                     return found.map(|_| false);
                 };
                 let rest = self.cx.heap.bag_remove(self.cx.sy, subject, place, 1);
-                if !self.match_var(&collector.var, rest) {
-                    self.undo(mark);
-                    return None;
-                }
-                if extension {
-                    self.state.rest = Rest::Whole;
-                }
-                Some(true)
+                self.give_rest(collector, rest, extension, mark)
             }
         }
     }
@@ -130,6 +123,11 @@ impl Run<'_, '_> {
             self.state.rest = Rest::Bag(rest);
             return Some(true);
         };
+        self.give_rest(collector, rest, extension, mark)
+    }
+
+    /// The collector takes all that is left, and nothing remains for the extension.
+    fn give_rest(&mut self, collector: &TopVar, rest: Term, extension: bool, mark: usize) -> Option<bool> {
         if !self.match_var(&collector.var, rest) {
             self.undo(mark);
             return None;

@@ -1,11 +1,14 @@
 //! Saying why a bubble does not parse, or parses in two ways.
 
+use super::build::Builder;
 use super::chart::{Chart, NONE};
 use super::grammar::{Cache, Grammar, Meaning, Nt, Symbol, Vars};
+use super::hint::{is_like_variable, slip};
 use super::leaf::Leaves;
 use crate::base::{Diagnostic, Name, Span, nearest};
 use crate::sorts::{KindId, OpId, Signature};
 use crate::syntax::tree::Token;
+use crate::term::{Symbols, sort_of_tree};
 
 /// Two readings of one text.
 pub(super) fn ambiguity(what: &str, span: Span, chosen: &str, other: &str) -> Diagnostic {
@@ -28,9 +31,16 @@ pub(super) fn failure(
     let Some(last) = tokens.last() else {
         return Diagnostic::new(crate::base::Severity::Error, "no-parse", format!("empty {what}"), None);
     };
+    if let Some((at, label)) = unbalanced(sig, tokens) {
+        return Diagnostic::error("no-parse", format!("no parse for this {what}"), tokens[at].span)
+            .label(label);
+    }
     let leaves = Leaves::new(grammar, sig, vars, tokens);
     if let Some(unknown) = unknown_token(grammar, sig, &leaves, tokens) {
-        return unknown_diagnostic(grammar, sig, vars, tokens[unknown], what);
+        return unknown_diagnostic(grammar, sig, vars, tokens, unknown, what);
+    }
+    if let Some(other) = other_kind(grammar, cache, sig, vars, tokens, goals) {
+        return other;
     }
     let mut chart = Chart::new(grammar, sig, leaves, tokens);
     chart.expected = Some(Vec::new());
@@ -56,17 +66,59 @@ pub(super) fn failure(
     if !listing.is_empty() {
         diagnostic = diagnostic.note(None, format!("expected {listing}"));
     }
-    if let Some(note) = misplaced_note(&chart, at) {
+    if let Some(note) = misplaced_note(&mut chart, at) {
         diagnostic = diagnostic.note(None, note);
     } else if (at as usize) < tokens.len()
         && let Some(note) = kinds_note(grammar, cache, sig, vars, tokens, at as usize, &here)
     {
         diagnostic = diagnostic.note(None, note);
     }
-    if let Some(hint) = keyword_hint(what, tokens, at as usize) {
+    if let Some(note) = arity_note(grammar, sig, tokens.get(at as usize), &here) {
+        diagnostic = diagnostic.note(None, note);
+    }
+    if let Some(hint) = slip(what, tokens, at as usize) {
         diagnostic = diagnostic.hint(hint);
     }
     diagnostic
+}
+
+/// A parenthesis without its partner, unless parentheses are part of some operator.
+fn unbalanced(sig: &Signature, tokens: &[Token]) -> Option<(usize, &'static str)> {
+    if sig.ops().any(|(_, op)| op.name.as_str().contains(['(', ')'])) {
+        return None;
+    }
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token.name.as_str() {
+            "(" => open.push(at),
+            ")" if open.pop().is_none() => return Some((at, "this `)` closes nothing")),
+            _ => {}
+        }
+    }
+    open.pop().map(|at| (at, "this `(` is never closed"))
+}
+
+/// If all is well but for the kind.
+fn other_kind(
+    grammar: &Grammar,
+    cache: &mut Cache,
+    sig: &Signature,
+    vars: &Vars,
+    tokens: &[Token],
+    goals: &[Nt],
+) -> Option<Diagnostic> {
+    let &[wanted] = goals else { return None };
+    if wanted >= grammar.kinds {
+        return None;
+    }
+    let others: Vec<Nt> = (0..grammar.kinds).filter(|&kind| kind != wanted).collect();
+    let mut chart = Chart::new(grammar, sig, Leaves::new(grammar, sig, vars, tokens), tokens);
+    let root = *chart.run(cache, &others).first()?;
+    let tree = Builder::new(&mut chart, None).tree(root);
+    let found = sig.sorts.name(sort_of_tree(sig, &Symbols::new(sig), &tree));
+    let message = format!("a term of kind {} is needed here", sig.sorts.kind(KindId(wanted)).name);
+    let span = tokens[0].span.to(tokens[tokens.len() - 1].span);
+    Some(Diagnostic::error("wrong-kind", message, span).label(format!("this has sort {found}")))
 }
 
 /// The first token that is in no operator's syntax and is no variable, literal or sort.
@@ -96,19 +148,28 @@ fn unknown_diagnostic(
     grammar: &Grammar,
     sig: &Signature,
     vars: &Vars,
-    token: Token,
+    tokens: &[Token],
+    at: usize,
     what: &str,
 ) -> Diagnostic {
+    let token = tokens[at];
     let text = token.name.as_str();
     let mut diagnostic = Diagnostic::error("bad-token", format!("no parse for this {what}"), token.span)
         .label(format!("nothing is called `{text}` here"));
+    let sorts = || sig.sorts.declared().map(|s| sig.sorts.name(s).as_str());
+    if at > 0 && matches!(tokens[at - 1].name.as_str(), ":" | "::") {
+        diagnostic.label = format!("there is no sort `{text}`");
+        if let Some(near) = nearest(text, sorts()) {
+            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+        }
+        return diagnostic;
+    }
     if let Some((name, sort)) = text.rsplit_once(':')
         && !name.is_empty()
         && !sort.is_empty()
     {
-        let sorts: Vec<&str> = sig.sorts.declared().map(|s| sig.sorts.name(s).as_str()).collect();
         diagnostic.label = format!("there is no sort `{sort}` for the variable `{name}`");
-        if let Some(near) = nearest(sort, sorts) {
+        if let Some(near) = nearest(sort, sorts()) {
             diagnostic = diagnostic.hint(format!("did you mean `{name}:{near}`?"));
         }
         return diagnostic;
@@ -116,10 +177,19 @@ fn unknown_diagnostic(
     let mut known: Vec<&str> =
         grammar.tokens.keys().chain(vars.keys()).map(|n| n.as_str()).filter(|t| !t.contains('_')).collect();
     known.sort_unstable();
-    if let Some(near) = nearest(text, known) {
-        diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+    if let Some(hint) = slip(what, tokens, at) {
+        diagnostic.hint(hint)
+    } else if text == "." && at + 1 == tokens.len() {
+        diagnostic.hint("leave out the period")
+    } else if text == "." {
+        diagnostic.hint("a period ends a command only at the end of a line and outside parentheses")
+    } else if let Some(near) = nearest(text, known) {
+        diagnostic.hint(format!("did you mean `{near}`?"))
+    } else if is_like_variable(text) {
+        diagnostic.hint(format!("a variable is declared by `var {text} : Sort .`, or written `{text}:Sort`"))
+    } else {
+        diagnostic
     }
-    diagnostic
 }
 
 /// What could have come, most telling first: tokens, then kinds.
@@ -130,7 +200,7 @@ fn list_expected(
     at_start: bool,
     goals: &[Nt],
 ) -> String {
-    const SHOWN_MAX: usize = 6;
+    const SHOWN_MAX: usize = 8;
     let names: rustc_hash::FxHashMap<u32, Name> =
         grammar.tokens.iter().map(|(&name, &number)| (number, name)).collect();
     let mut words: Vec<String> = Vec::new();
@@ -170,25 +240,26 @@ fn list_expected(
     words.truncate(SHOWN_MAX);
     let mut text = words.join(" or ");
     if more > 0 {
-        text.push_str(&format!(" or {more} others"));
+        text.push_str(&format!(" or {more} other{}", if more == 1 { "" } else { "s" }));
     }
     text
 }
 
 /// If a term that ends here stands where only terms of other kinds were awaited.
-fn misplaced_note(chart: &Chart, at: u32) -> Option<String> {
+fn misplaced_note(chart: &mut Chart, at: u32) -> Option<String> {
     let grammar = chart.grammar;
-    let misplaced = chart.ending_at(at as usize).map(|p| &chart.phrases[p as usize]).find(|phrase| {
+    let found = chart.ending_at(at as usize).find(|&p| {
+        let phrase = &chart.phrases[p as usize];
         let waiters = &chart.waiters[phrase.start as usize];
         phrase.nt < grammar.kinds && !waiters.is_empty() && waiters.iter().all(|w| w.nt != phrase.nt)
     })?;
-    let waiter = chart.waiters[misplaced.start as usize].iter().find(|w| w.nt < grammar.kinds)?;
-    let production = chart.items[waiter.item as usize].production;
-    let text = &chart.tokens[misplaced.start as usize..misplaced.end as usize];
-    Some(kinds_text(grammar, chart.sig, text, misplaced.nt, production, waiter.nt))
+    let start = chart.phrases[found as usize].start;
+    let waiter = chart.waiters[start as usize].iter().find(|w| w.nt < grammar.kinds)?;
+    let (production, wanted) = (chart.items[waiter.item as usize].production, waiter.nt);
+    Some(kinds_text(chart, found, production, wanted))
 }
 
-/// If a term of another kind stands where one was awaited: which kind it has, and who wants what.
+/// If a term of another kind stands where one was awaited: which sort it has, and who wants what.
 fn kinds_note(
     grammar: &Grammar,
     cache: &mut Cache,
@@ -207,32 +278,53 @@ fn kinds_note(
     let mut chart = Chart::new(grammar, sig, leaves, rest);
     let goals: Vec<Nt> = (0..grammar.kinds).collect();
     chart.run(cache, &goals);
-    let longest =
-        chart.phrases.iter().filter(|p| p.start == 0 && p.nt < grammar.kinds).max_by_key(|p| p.end)?;
-    let text = &rest[..longest.end as usize];
-    Some(kinds_text(grammar, sig, text, longest.nt, production, wanted))
+    let phrases = (0..).zip(&chart.phrases);
+    let (longest, _) =
+        phrases.filter(|(_, p)| p.start == 0 && p.nt < grammar.kinds).max_by_key(|(_, p)| p.end)?;
+    Some(kinds_text(&mut chart, longest, production, wanted))
 }
 
-fn kinds_text(
-    grammar: &Grammar,
-    sig: &Signature,
-    tokens: &[Token],
-    found: Nt,
-    production: u32,
-    wanted: Nt,
-) -> String {
+fn kinds_text(chart: &mut Chart, found: u32, production: u32, wanted: Nt) -> String {
     const SHOWN_MAX: usize = 12;
-    let kind_name = |nt: Nt| sig.sorts.kind(KindId(nt)).name;
+    let (grammar, sig) = (chart.grammar, chart.sig);
+    let tree = Builder::new(chart, None).tree(found);
+    let sort = sig.sorts.name(sort_of_tree(sig, &Symbols::new(sig), &tree));
+    let phrase = &chart.phrases[found as usize];
+    let tokens = &chart.tokens[phrase.start as usize..phrase.end as usize];
     let text: Vec<&str> = tokens.iter().take(SHOWN_MAX).map(|t| t.name.as_str()).collect();
     let dots = if tokens.len() > SHOWN_MAX { " ..." } else { "" };
-    let mut note = format!("`{}{dots}` has kind {}", text.join(" "), kind_name(found));
+    let mut note = format!("`{}{dots}` has sort {sort}", text.join(" "));
+    let wanted = sig.sorts.kind(KindId(wanted)).name;
     match grammar.productions.get(production as usize).map(|p| p.meaning) {
         Some(Meaning::Op(op) | Meaning::Iter(op)) => {
-            note.push_str(&format!(", where {} wants kind {}", declared(sig, op), kind_name(wanted)));
+            note.push_str(&format!(", where {} wants kind {wanted}", declared(sig, op)));
         }
-        _ => note.push_str(&format!(", where kind {} is wanted", kind_name(wanted))),
+        _ => note.push_str(&format!(", where kind {wanted} is wanted")),
     }
     note
+}
+
+/// If an operator is given too few arguments, or too many.
+fn arity_note(
+    grammar: &Grammar,
+    sig: &Signature,
+    found: Option<&Token>,
+    here: &[(u32, Symbol)],
+) -> Option<String> {
+    let number = |word: &str| grammar.tokens.get(&Name::new(word)).copied();
+    let wanted = match found?.name.as_str() {
+        ")" => number(",")?,
+        "," => number(")")?,
+        _ => return None,
+    };
+    here.iter().find_map(|&(production, symbol)| {
+        let Meaning::Op(op) = grammar.productions.get(production as usize)?.meaning else { return None };
+        let is_prefix = !sig.op(op).name.as_str().contains('_');
+        (symbol == Symbol::Token(wanted) && is_prefix).then(|| match sig.op(op).domain.len() {
+            1 => format!("{} takes one argument", declared(sig, op)),
+            count => format!("{} takes {count} arguments", declared(sig, op)),
+        })
+    })
 }
 
 /// `f : A B -> C`, the operator's first declaration.
@@ -244,24 +336,4 @@ fn declared(sig: &Signature, op: OpId) -> String {
         domain.push(' ');
     }
     format!("`{} : {}-> {}`", op.name, domain, sig.sorts.name(decl.range))
-}
-
-/// Slips with the statement keywords.
-fn keyword_hint(what: &str, tokens: &[Token], at: usize) -> Option<String> {
-    let here = tokens.get(at).map(|t| t.name.as_str());
-    let keyword = match what {
-        "equation" => "ceq",
-        "membership" => "cmb",
-        "rule" => "crl",
-        _ => "",
-    };
-    match here {
-        Some("if") if !keyword.is_empty() => {
-            Some(format!("a {what} with a condition begins with `{keyword}`"))
-        }
-        None if what.starts_with("conditional") && !tokens.iter().any(|t| t.name.as_str() == "if") => {
-            Some(format!("a {what} needs `if` and a condition"))
-        }
-        _ => None,
-    }
 }

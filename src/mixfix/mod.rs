@@ -5,6 +5,7 @@ mod chart;
 mod explain;
 mod form;
 mod grammar;
+mod hint;
 mod leaf;
 mod parse;
 mod print;

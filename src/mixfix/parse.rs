@@ -49,6 +49,11 @@ pub enum Arrow {
 }
 
 impl Arrow {
+    /// Reads what [`Arrow::text`] gives.
+    pub fn read(text: &str) -> Option<Arrow> {
+        [Arrow::One, Arrow::Plus, Arrow::Star, Arrow::Bang].into_iter().find(|arrow| arrow.text() == text)
+    }
+
     /// As written.
     pub fn text(self) -> &'static str {
         match self {

@@ -372,15 +372,17 @@ fn failures_say_where_and_why() {
     );
     let wrong = complaint(SHAPES, "f(b, a)");
     assert!(wrong.starts_with("3..4 `,` does not fit here; expected `on`"), "{wrong}");
-    assert!(wrong.contains("`b` has kind [B], where `f : A A -> A` wants kind [A]"), "{wrong}");
+    assert!(wrong.contains("`b` has sort B, where `f : A A -> A` wants kind [A]"), "{wrong}");
     let missing = complaint(SHAPES, "a as");
     assert!(missing.starts_with("4..4 something is missing here; expected a term of kind [A]"), "{missing}");
     let closed = complaint(SHAPES, "f(a");
-    assert!(closed.contains("`)`"), "{closed}");
+    assert_eq!(closed, "1..2 this `(` is never closed");
     let sort = complaint(SHAPES, "X:Boool");
     assert!(sort.contains("there is no sort `Boool`") && sort.contains("X:Bool"), "{sort}");
     let extra = complaint(SHAPES, "f(a) )");
-    assert!(extra.starts_with("5..6 `)` does not fit here"), "{extra}");
+    assert_eq!(extra, "5..6 this `)` closes nothing");
+    let few = complaint("sorts A\nop a : -> A\nop f : A A -> A\n", "f(a)");
+    assert!(few.ends_with("`f : A A -> A` takes 2 arguments"), "{few}");
 }
 
 #[test]

@@ -196,6 +196,11 @@ impl Modules {
         self.views.get(&name).map(|entry| entry.decl.get())
     }
 
+    /// The names of declared modules, oldest first.
+    pub fn declared(&self) -> impl Iterator<Item = Token> {
+        self.modules.values().map(|entry| entry.name)
+    }
+
     /// Declared modules in the order of their names, then the expressions evaluated so far, with
     /// their kinds.
     pub fn list(&self) -> Vec<(ModuleKind, Name)> {

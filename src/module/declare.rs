@@ -5,9 +5,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
-use super::database::{Broken, Modules};
+use super::database::{Broken, ModuleEntry, Modules};
 use super::sort_name::sort_name;
 use super::unit::{Attrs, Import, Morphism, Origin, OwnOp, Param, Type, Unit, Written};
 use crate::base::{Diagnostic, Name, Span, nearest};
@@ -24,6 +25,18 @@ pub(super) fn type_of(ty: &TypeExpr, kind: bool) -> Type {
         TypeExpr::Sort(sort) => Type::Sort(sort_name(sort)),
         TypeExpr::Kind { sorts, .. } => sorts.first().map_or(Type::Universal, |s| Type::Kind(sort_name(s))),
     }
+}
+
+/// The import that would bring a sort, if some module declares it.
+fn import_of(modules: &IndexMap<Name, ModuleEntry>, sort: &SortExpr) -> Option<String> {
+    let is_it = |s: &SortExpr| s.name.name == sort.name.name && s.args.len() == sort.args.len();
+    let declares = |item: &Decl| matches!(item, Decl::Sorts(sorts) if sorts.iter().any(is_it));
+    let (module, _) = modules.iter().find(|(_, entry)| {
+        let decl = entry.decl.get();
+        !entry.kind.is_theory() && decl.params.len() == sort.args.len() && decl.decls.iter().any(declares)
+    })?;
+    let name = sort_name(sort);
+    Some(format!("protecting {module}{} .", &name.as_str()[sort.name.name.as_str().len()..]))
 }
 
 impl Modules {
@@ -60,7 +73,7 @@ impl Modules {
         for import in &unit.imports {
             unit.mentions.extend(import.unit.mentions.iter().copied());
         }
-        Declaring::new(&mut unit, &mut self.diagnostics).run(decl);
+        Declaring::new(&mut unit, &self.modules, &mut self.diagnostics).run(decl);
         Ok(self.enter(unit))
     }
 
@@ -261,13 +274,19 @@ struct Declaring<'a> {
     unit: &'a mut Unit,
     /// Imported sorts, then own ones.
     known: FxHashSet<Name>,
+    /// Where a missing sort may come from.
+    modules: &'a IndexMap<Name, ModuleEntry>,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 impl<'a> Declaring<'a> {
-    fn new(unit: &'a mut Unit, diagnostics: &'a mut Vec<Diagnostic>) -> Self {
+    fn new(
+        unit: &'a mut Unit,
+        modules: &'a IndexMap<Name, ModuleEntry>,
+        diagnostics: &'a mut Vec<Diagnostic>,
+    ) -> Self {
         let known = unit.donors().iter().flat_map(|d| d.sorts.iter().map(|s| s.0)).collect();
-        Declaring { unit, known, diagnostics }
+        Declaring { unit, known, modules, diagnostics }
     }
 
     fn run(mut self, decl: &ModuleDecl) {
@@ -342,7 +361,9 @@ impl<'a> Declaring<'a> {
         // The nearest name, the same from run to run whatever the order of the set.
         let mut names: Vec<&str> = self.known.iter().map(|n| n.as_str()).collect();
         names.sort_unstable();
-        if let Some(near) = nearest(name.as_str(), names) {
+        if let Some(import) = import_of(self.modules, sort) {
+            diagnostic = diagnostic.hint(format!("is `{import}` missing?"));
+        } else if let Some(near) = nearest(name.as_str(), names) {
             diagnostic = diagnostic.hint(format!("did you mean {near}?"));
         }
         self.diagnostics.push(diagnostic);
@@ -500,7 +521,7 @@ impl<'a> Declaring<'a> {
                     decl.domain.len()
                 );
                 let span = tokens.first().map_or(decl.span, |t| t.span);
-                self.diagnostics.push(Diagnostic::warning("bad-gather", message, span));
+                self.diagnostics.push(Diagnostic::error("bad-gather", message, span));
                 None
             }
         }
@@ -516,8 +537,8 @@ impl<'a> Declaring<'a> {
             self.unit.flawed = true;
             return None;
         }
-        // A negative number is an argument evaluated on demand: Maude treats it as not evaluated.
-        Some(numbers.iter().filter(|n| **n >= 0).map(|&n| n as u32).collect())
+        // A negative number was once meant for evaluation on demand; to Maude it is the argument.
+        Some(numbers.iter().map(|n| n.unsigned_abs() as u32).collect())
     }
 }
 

@@ -208,6 +208,7 @@ impl<'a> Flattening<'a> {
         op.domain = kinds;
         op.range = range_kind;
         op.decls.push(decl);
+        self.check_axiom_kinds(&mut op, own.span);
         self.first.push((own.span, own.attrs.clone(), own.identity.is_some()));
         Some(self.signature.add(op))
     }
@@ -250,6 +251,31 @@ impl<'a> Flattening<'a> {
             .hint("give both the same attributes, or write [ditto] on the later one");
         self.diagnostics.push(diagnostic);
         (self.flawed, self.unusable) = (true, true);
+    }
+
+    /// Axioms make terms equal in which arguments, or an argument and the result, change places:
+    /// they must have one kind. Those that do not fit are dropped.
+    fn check_axiom_kinds(&mut self, op: &mut Operator, span: Span) {
+        let same_arguments = op.domain.windows(2).all(|kinds| kinds[0] == kinds[1]);
+        let same_result = op.domain.iter().all(|&kind| kind == op.range);
+        let mut wrong = Vec::new();
+        let mut check = |holds: &mut bool, fits: bool, name: &'static str, what: &'static str| {
+            if *holds && !fits {
+                *holds = false;
+                wrong.push((name, what));
+            }
+        };
+        check(&mut op.axioms.comm, same_arguments, "comm", "arguments");
+        check(&mut op.axioms.assoc, same_result, "assoc", "arguments and result");
+        check(&mut op.axioms.idem, same_result, "idem", "arguments and result");
+        check(&mut op.axioms.iter, same_result, "iter", "argument and result");
+        for (name, what) in wrong {
+            let message =
+                format!("operator {} has attribute {name}, which needs {what} of one kind", op.name);
+            self.diagnostics
+                .push(Diagnostic::error("bad-attribute", message, span).label("the attribute is ignored"));
+            self.flawed = true;
+        }
     }
 
     fn check_range_kind(&mut self, own: &OwnOp, kinds: &[KindId], range: KindId) {

@@ -252,7 +252,7 @@ fn item_text(item: &Renaming) -> String {
                 attrs.push(format!("prec {prec}"));
             }
             if let Some(gather) = &syntax.gather {
-                attrs.push(format!("gather ({})", gather_text(gather)));
+                attrs.push(format!("gather ({})", Gather::text(gather)));
             }
             if let Some(format) = &syntax.format {
                 let words: Vec<&str> = format.iter().map(|n| n.as_str()).collect();
@@ -262,14 +262,4 @@ fn item_text(item: &Renaming) -> String {
             format!("op {from}{types} to {to}{attrs}")
         }
     }
-}
-
-/// `e E &`
-pub(super) fn gather_text(gather: &[Gather]) -> String {
-    let word = |g: &Gather| match g {
-        Gather::Loose => "E",
-        Gather::Strict => "e",
-        Gather::Any => "&",
-    };
-    gather.iter().map(word).collect::<Vec<_>>().join(" ")
 }

@@ -19,6 +19,16 @@ pub enum Fragment {
     Rewrite(Tree, Tree),
 }
 
+impl Fragment {
+    /// The terms that it is made of, as they are written.
+    pub fn trees(&self) -> Vec<&Tree> {
+        match self {
+            Fragment::Equal(a, b) | Fragment::Match(a, b) | Fragment::Rewrite(a, b) => vec![a, b],
+            Fragment::Sort(a, _) => vec![a],
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub enum PrintItem {
     Text(String),

@@ -31,6 +31,8 @@ struct Level {
     /// Has a step been made here or below?
     moved: bool,
     steps: u64,
+    /// Does the strategy of an operator above leave it alone?
+    is_left: bool,
 }
 
 impl Fair {
@@ -57,7 +59,7 @@ impl Fair {
                 if !std::mem::take(&mut self.moved) {
                     return Ok(true);
                 }
-                self.visit(machine, 0);
+                self.visit(machine, 0, false);
                 continue;
             };
             let place = level.at + 1 + level.next;
@@ -66,21 +68,23 @@ impl Fair {
                 let sym = machine.heap.sym(machine.symbols(), child) as usize;
                 let may = machine.theory.rules.may_rewrite.get(sym).is_some_and(|may| *may);
                 if may && !machine.is_frozen(level.at, level.next) {
+                    let is_left = level.is_left || !machine.is_evaluated(level.at, level.next);
                     machine.kept.push(child);
-                    self.visit(machine, machine.kept.len() - 1);
+                    self.visit(machine, machine.kept.len() - 1, is_left);
                 } else {
                     level.next += 1;
                 }
                 continue;
             }
-            let at = level.at;
+            let (at, is_left) = (level.at, level.is_left);
             if std::mem::take(&mut level.is_stale) {
-                machine.kept[at] = machine.rebuild_kept(at)?;
+                machine.kept[at] = machine.rebuild_kept(at, is_left)?;
             }
             machine.kept.truncate(at + 1);
             level.next = 0;
             while level.steps < self.gas {
-                let Some(value) = machine.rewrite_fairly(machine.kept[at], turns)? else { break };
+                let subject = machine.kept[at];
+                let Some(value) = machine.rewrite_fairly(subject, turns, is_left)? else { break };
                 machine.kept[at] = value;
                 level.steps += 1;
                 (level.moved, self.moved) = (true, true);
@@ -98,9 +102,9 @@ impl Fair {
     }
 
     /// Begins with the kept term at a place, the last one.
-    fn visit(&mut self, machine: &mut Machine, at: usize) {
+    fn visit(&mut self, machine: &mut Machine, at: usize, is_left: bool) {
         debug_assert_eq!(at + 1, machine.kept.len());
-        self.levels.push(Level { at, next: 0, is_stale: false, moved: false, steps: 0 });
+        self.levels.push(Level { at, next: 0, is_stale: false, moved: false, steps: 0, is_left });
         machine.keep_arguments(at);
     }
 
@@ -137,7 +141,7 @@ impl Fair {
         while let Some(level) = self.levels.last() {
             let at = level.at;
             if level.is_stale {
-                machine.kept[at] = machine.rebuild_kept(at)?;
+                machine.kept[at] = machine.rebuild_kept(at, level.is_left)?;
             }
             machine.kept.truncate(at + 1);
             self.leave(machine);
@@ -175,26 +179,36 @@ impl Machine {
         }
     }
 
-    /// The kept term at `at` with the arguments that are kept after it, reduced.
-    fn rebuild_kept(&mut self, at: usize) -> Result<Term, Interrupt> {
-        let theory = self.theory.clone();
-        let sy = &theory.symbols;
+    /// The kept term at `at` with the arguments that are kept after it, reduced unless it `is_left`
+    /// as it is.
+    fn rebuild_kept(&mut self, at: usize, is_left: bool) -> Result<Term, Interrupt> {
+        let sy = self.symbols();
         let term = self.heap.deref(self.kept[at]);
         let sym = self.heap.sym(sy, term);
         if sy.class(sym) == Class::Iter {
             let (count, _) = self.heap.iter_parts(term);
-            let term = self.heap.iterate(sy, sym, &count, self.kept[at + 1]);
-            return self.call_joined(sym, term);
+            return self.iterate(sym, &count, self.kept[at + 1], is_left);
         }
         let args = self.kept[at + 1..].to_vec();
-        self.apply(sym, &args)
+        if is_left { Ok(self.leave_alone(sym, &args)) } else { self.apply(sym, &args) }
     }
 
-    fn rewrite_fairly(&mut self, subject: Term, turns: &mut Turns) -> Result<Option<Term>, Interrupt> {
-        if self.is_configuration(self.heap.sym(self.symbols(), subject)) {
+    fn rewrite_fairly(
+        &mut self,
+        subject: Term,
+        turns: &mut Turns,
+        is_left: bool,
+    ) -> Result<Option<Term>, Interrupt> {
+        if !is_left && self.is_configuration(self.heap.sym(self.symbols(), subject)) {
             return self.round(subject, turns);
         }
-        Ok(self.rewrite_here(subject, turns)?.map(|(_, value)| value))
+        Ok(self.rewrite_here(subject, turns, is_left)?.map(|(_, value)| value))
+    }
+
+    /// Is an argument of the kept term at `at` evaluated before the term is?
+    fn is_evaluated(&self, at: usize, arg: usize) -> bool {
+        let sym = self.heap.sym(self.symbols(), self.heap.deref(self.kept[at]));
+        self.theory.functions[sym as usize].is_evaluated(arg)
     }
 
     /// Is an argument of the kept term at `at` one that rules may not touch?

@@ -26,10 +26,12 @@ macro_rules! rare {
             | Op::Fast
             | Op::Builtin
             | Op::BuiltinBag
+            | Op::Foreign
             | Op::SortTest
             | Op::Resort
             | Op::LoadCopy
             | Op::Eval
+            | Op::Fresh
             | Op::Thunk
             | Op::Memo
             | Op::MemoReturn

@@ -15,8 +15,9 @@ use rustc_hash::FxHashSet;
 use super::decide;
 use super::memo::Memo;
 use super::recent::Recent;
-use super::rules::{Activation, Exploration, Vain};
+use super::rules::{Activation, Exploration};
 use super::trace::Tracer;
+use super::vain::{Tried, Vain};
 use crate::base::{Cancel, Interrupt};
 use crate::builtin::BuiltinState;
 use crate::matching::Match;
@@ -161,6 +162,11 @@ impl Machine {
 
     pub fn symbols(&self) -> &Symbols {
         &self.theory.symbols
+    }
+
+    /// Counts what is tried in vain together with other machines.
+    pub fn share_trials(&mut self, tried: &Arc<Tried>) {
+        self.vain.tried = Some(tried.clone());
     }
 
     /// Forgets memoized results.

@@ -98,26 +98,28 @@ impl Machine {
         }
     }
 
-    /// The subject with the part replaced, reduced at its top.
+    /// The subject with the part replaced, reduced at its top unless it `is_left` as it is.
     pub(super) fn with_portion(
         &mut self,
         subject: Term,
         portion: &Portion,
         value: Term,
+        is_left: bool,
     ) -> Result<Term, Interrupt> {
         let theory = self.theory.clone();
         let sy = &theory.symbols;
         let sym = self.heap.sym(sy, subject);
         match portion {
             Portion::Whole => Ok(value),
-            Portion::Below(level) => {
-                let term = self.heap.iterate(sy, sym, &Int::Small(*level), value);
-                self.call_joined(sym, term)
-            }
+            Portion::Below(level) => self.iterate(sym, &Int::Small(*level), value, is_left),
             &Portion::List { start, len } => {
                 let mut args = self.heap.args(self.heap.deref(subject)).to_vec();
                 args.splice(start..start + len, [value]);
-                if args.len() == 1 { Ok(value) } else { self.apply(sym, &args) }
+                match args.len() {
+                    1 => Ok(value),
+                    _ if is_left => Ok(self.leave_alone(sym, &args)),
+                    _ => self.apply(sym, &args),
+                }
             }
             Portion::Bag { without } => {
                 let mut pairs = Vec::new();
@@ -126,7 +128,7 @@ impl Machine {
                 for ((element, _), &copies) in pairs.iter().zip(without) {
                     args.extend(std::iter::repeat_n(*element, copies as usize));
                 }
-                self.apply(sym, &args)
+                if is_left { Ok(self.leave_alone(sym, &args)) } else { self.apply(sym, &args) }
             }
         }
     }

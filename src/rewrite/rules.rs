@@ -13,9 +13,10 @@ use rustc_hash::FxHashMap;
 use super::machine::{Frame, Machine};
 use super::objects::Rules as Configuration;
 use super::portion::Portion;
+use super::trace::TraceEvent;
 use crate::base::Interrupt;
 use crate::builtin::Cx;
-use crate::term::{Class, Heap, Layout, Symbols, Term};
+use crate::term::{Class, Int, Layout, Term};
 use crate::theory::{NO_CODE, Query};
 
 /// `=>` conditions may be nested so deep.
@@ -35,9 +36,11 @@ pub struct Step {
 struct Position {
     parent: u32,
     arg: u32,
+    /// Does the strategy of an operator above leave it alone? Then it is not reduced after a step.
+    is_left: bool,
 }
 
-const ROOT: Position = Position { parent: u32::MAX, arg: 0 };
+const ROOT: Position = Position { parent: u32::MAX, arg: 0, is_left: false };
 
 /// How rules choose their matchers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -64,12 +67,15 @@ pub struct Steps {
     is_begun: bool,
     /// Has a rule been applied at this position?
     is_redex: bool,
+    /// The machine's rewrites before the position was tried.
+    before: u64,
 }
 
 impl Steps {
     /// Starts with a reduced term.
     pub fn begin(&mut self, machine: &mut Machine, term: Term) {
         self.end(machine);
+        let term = machine.as_state(term);
         machine.recent.clear();
         machine.roots.clear();
         machine.roots.push(term);
@@ -89,6 +95,9 @@ impl Steps {
             // Nothing is tried in vain twice; but whole terms are not met again.
             let is_conditional = theory.rules.is_conditional.get(sym).is_some_and(|is| *is);
             let may_be_stuck = is_conditional && self.at > 0;
+            if self.rule == 0 && !self.is_running && !self.is_begun {
+                self.before = machine.rewrites;
+            }
             if is_conditional
                 && !machine.vain.terms.is_empty()
                 && self.rule == 0
@@ -107,7 +116,8 @@ impl Steps {
                         self.is_begun = true;
                     }
                     let part = machine.portion(machine.roots[self.at], &self.portion);
-                    machine.start_rule(entry.all, part)?
+                    let is_left = self.positions[self.at].is_left;
+                    machine.start_rule(if is_left { entry.all_unreduced } else { entry.all }, part)?
                 };
                 self.is_running = yielded.is_some();
                 match yielded {
@@ -115,8 +125,11 @@ impl Steps {
                         self.is_redex = true;
                         machine.rewrites += 1;
                         machine.rule_rewrites += 1;
-                        let value = machine.with_portion(machine.roots[self.at], &self.portion, value)?;
+                        let is_left = self.positions[self.at].is_left;
+                        let subject = machine.roots[self.at];
+                        let value = machine.with_portion(subject, &self.portion, value, is_left)?;
                         let term = self.rebuild(machine, self.at, value)?;
+                        let term = machine.as_state(term);
                         return Ok(Some(Step { rule: entry.rule, term }));
                     }
                     None => match machine.next_portion(entry, machine.roots[self.at], &self.portion) {
@@ -129,12 +142,47 @@ impl Steps {
                 }
             }
             if may_be_stuck && !self.is_redex && machine.keeps_terms {
-                machine.vain.insert(&machine.heap, &theory.symbols, machine.roots[self.at]);
+                let Machine { heap, roots, vain, rewrites, .. } = machine;
+                vain.insert(heap, &theory.symbols, roots[self.at]);
+                if let Some(tried) = &vain.tried {
+                    tried.note(heap, &theory.symbols, roots[self.at], *rewrites - self.before);
+                    *rewrites = self.before;
+                }
             }
             self.open(machine, self.at);
             (self.at, self.rule, self.is_redex) = (self.at + 1, 0, false);
         }
         Ok(None)
+    }
+
+    /// The next result of one rule (by number under its operator) at the top of the term, which must
+    /// have a free operator there.
+    pub fn next_of(&mut self, machine: &mut Machine, number: usize) -> Result<Option<Term>, Interrupt> {
+        let theory = machine.theory_now();
+        let subject = machine.roots[0];
+        let sym = machine.heap.sym(&theory.symbols, subject) as usize;
+        let yielded = match self.is_running {
+            true => machine.resume_rule()?,
+            false => machine.start_rule(theory.rules.entries[sym][number].all, subject)?,
+        };
+        self.is_running = yielded.is_some();
+        Ok(yielded)
+    }
+
+    /// May a rule be tried at some position of a term?
+    pub fn may_apply(machine: &mut Machine, term: Term) -> bool {
+        let theory = machine.theory_now();
+        let mut steps = Steps::default();
+        steps.begin(machine, term);
+        while steps.at < steps.positions.len() {
+            let sym = machine.heap.sym(&theory.symbols, machine.roots[steps.at]) as usize;
+            if theory.rules.entries.get(sym).is_none_or(|entries| !entries.is_empty()) {
+                return true;
+            }
+            steps.open(machine, steps.at);
+            steps.at += 1;
+        }
+        false
     }
 
     /// Gives up.
@@ -156,17 +204,22 @@ impl Steps {
         let (sy, rules) = (&theory.symbols, &theory.rules);
         let term = heap.deref(roots[at]);
         let sym = heap.sym(sy, term) as usize;
-        if !rules.may_rewrite_below.get(sym).is_some_and(|may| *may) {
+        let has_sort = !theory.has_lazy && heap.sort(sy, term) != 0;
+        let may_rewrite = if has_sort { &rules.may_rewrite_sorted } else { &rules.may_rewrite_below };
+        if !may_rewrite.get(sym).is_some_and(|may| *may) {
             return;
         }
         let info = &sy.info[sym];
         let frozen = rules.frozen[sym];
+        let function = &theory.functions[sym];
+        let is_left = self.positions[at].is_left;
         let positions = &mut self.positions;
         let mut add = |heap: &crate::term::Heap, arg: usize, child: Term, roots: &mut Vec<Term>| {
             let child = heap.deref(child);
             let may = rules.may_rewrite.get(heap.sym(sy, child) as usize).is_some_and(|may| *may);
             if may {
-                positions.push(Position { parent: at as u32, arg: arg as u32 });
+                let is_left = is_left || !function.is_evaluated(arg);
+                positions.push(Position { parent: at as u32, arg: arg as u32, is_left });
                 roots.push(child);
             }
         };
@@ -207,7 +260,8 @@ impl Steps {
         let mut position = self.positions[at];
         while position.parent != u32::MAX {
             let parent = machine.roots[position.parent as usize];
-            value = machine.replace_argument(parent, position.arg as usize, value)?;
+            let is_left = self.positions[position.parent as usize].is_left;
+            value = machine.replace_argument(parent, position.arg as usize, value, is_left)?;
             position = self.positions[position.parent as usize];
         }
         Ok(value)
@@ -226,7 +280,8 @@ impl Steps {
         }
         self.begin(machine, term);
         while self.at < self.positions.len() {
-            if let Some((rule, value)) = machine.rewrite_here(machine.roots[self.at], turns)? {
+            let is_left = self.positions[self.at].is_left;
+            if let Some((rule, value)) = machine.rewrite_here(machine.roots[self.at], turns, is_left)? {
                 let term = self.rebuild(machine, self.at, value)?;
                 return Ok(Some(Step { rule, term }));
             }
@@ -234,33 +289,6 @@ impl Steps {
             self.at += 1;
         }
         Ok(None)
-    }
-}
-
-/// Subterms where conditional rules were tried in vain during a search. Maude keeps equal subterms
-/// of all states once and marks those that no rule applies to.
-#[derive(Debug, Default)]
-pub(super) struct Vain {
-    pub terms: Vec<Term>,
-    table: HashTable<u32>,
-}
-
-/// So many are remembered.
-const VAIN_MAX: usize = 1 << 16;
-
-impl Vain {
-    fn contains(&self, heap: &Heap, sy: &Symbols, term: Term) -> bool {
-        let hash = heap.hash(sy, term);
-        self.table.find(hash, |&i| heap.equal(sy, self.terms[i as usize], term)).is_some()
-    }
-
-    fn insert(&mut self, heap: &Heap, sy: &Symbols, term: Term) {
-        if self.terms.len() < VAIN_MAX {
-            let Vain { terms, table } = self;
-            terms.push(term);
-            let rehash = |&i: &u32| heap.hash(sy, terms[i as usize]);
-            table.insert_unique(heap.hash(sy, term), terms.len() as u32 - 1, rehash);
-        }
     }
 }
 
@@ -289,9 +317,14 @@ pub const COUNTER_RULE: u32 = u32::MAX;
 impl Machine {
     /// Starts a rule's code (or a query's) on a term; gives its first result.
     pub fn start_rule(&mut self, code: u32, subject: Term) -> Result<Option<Term>, Interrupt> {
+        self.start_rule_on(code, &[subject])
+    }
+
+    /// The same for code that takes several terms.
+    pub fn start_rule_on(&mut self, code: u32, subjects: &[Term]) -> Result<Option<Term>, Interrupt> {
         let base = self.floor;
-        self.reserve(base + 2);
-        self.stack[base] = subject;
+        self.reserve(base + subjects.len() + 1);
+        self.stack[base..base + subjects.len()].copy_from_slice(subjects);
         self.activations.push(Activation {
             frames: self.frames.len(),
             base,
@@ -336,11 +369,31 @@ impl Machine {
         query.vars.iter().map(|&(_, reg)| self.stack[base + reg as usize]).collect()
     }
 
-    /// Tries the rules of a term's operator at its top, in turn.
+    /// The value in a register of a query that has yielded.
+    pub fn query_value(&self, reg: u16) -> Term {
+        let base = self.frames.last().expect("the query has yielded").base as usize;
+        self.stack[base + reg as usize]
+    }
+
+    /// Have conditional rules been tried in vain inside states?
+    pub fn has_vain(&self) -> bool {
+        !self.vain.terms.is_empty()
+    }
+
+    /// Forgets the terms of the state that was rewritten, before the heap is cut back.
+    pub fn forget_terms(&mut self) {
+        self.recent.clear();
+        self.roots.clear();
+        self.kept.clear();
+    }
+
+    /// Tries the rules of a term's operator at its top, in turn. `is_left`: the result is not to be
+    /// reduced.
     pub fn rewrite_here(
         &mut self,
         subject: Term,
         turns: &mut Turns,
+        is_left: bool,
     ) -> Result<Option<(u32, Term)>, Interrupt> {
         let theory = self.theory_now();
         let sym = self.heap.sym(&theory.symbols, subject) as usize;
@@ -348,6 +401,7 @@ impl Machine {
         if let Some((counter, builtin)) = &theory.rules.counter
             && *counter == sym as u32
         {
+            self.tell(&TraceEvent::Counter(sym as u32));
             let Machine { heap, state, .. } = self;
             self.rewrites += 1;
             self.rule_rewrites += 1;
@@ -371,12 +425,13 @@ impl Machine {
             let mut portion = self.first_portion(entry, self.kept[kept]);
             loop {
                 let part = self.portion(self.kept[kept], &portion);
-                if let Some(value) = self.start_rule(entries[number].first, part)? {
+                let code = if is_left { entry.first_unreduced } else { entry.first };
+                if let Some(value) = self.start_rule(code, part)? {
                     self.abandon_rule();
                     self.rewrites += 1;
                     self.rule_rewrites += 1;
                     turns.rules[sym] = ((number + 1) % entries.len()) as u32;
-                    let value = self.with_portion(self.kept[kept], &portion, value)?;
+                    let value = self.with_portion(self.kept[kept], &portion, value, is_left)?;
                     self.kept.truncate(kept);
                     return Ok(Some((entries[number].rule, value)));
                 }
@@ -391,41 +446,52 @@ impl Machine {
         Ok(None)
     }
 
-    /// A term with one argument replaced, reduced at its top.
+    /// A term with one argument replaced, reduced at its top unless it `is_left` as it is.
     pub(super) fn replace_argument(
         &mut self,
         parent: Term,
         arg: usize,
         value: Term,
+        is_left: bool,
     ) -> Result<Term, Interrupt> {
         let theory = self.theory_now();
         let sy = &theory.symbols;
         let parent = self.heap.deref(parent);
         let sym = self.heap.sym(sy, parent);
-        match sy.class(sym) {
-            Class::Iter => {
-                let (count, _) = self.heap.iter_parts(parent);
-                let t = self.heap.iterate(sy, sym, &count, value);
-                self.call_joined(sym, t)
-            }
-            Class::AssocComm => {
-                let mut pairs = Vec::new();
-                self.heap.bag_pairs(parent, &mut pairs);
-                pairs[arg].1 -= 1;
-                let mut args: Vec<Term> = Vec::new();
-                for (element, copies) in pairs {
-                    args.extend(std::iter::repeat_n(element, copies as usize));
-                }
-                args.push(value);
-                let t = self.heap.apply(sy, sym, &args);
-                self.call_joined(sym, t)
-            }
-            _ => {
-                let mut args = self.heap.args(parent).to_vec();
-                args[arg] = value;
-                self.apply(sym, &args)
-            }
+        if sy.class(sym) == Class::Iter {
+            let (count, _) = self.heap.iter_parts(parent);
+            return self.iterate(sym, &count, value, is_left);
         }
+        let mut args: Vec<Term> = Vec::new();
+        if sy.class(sym) == Class::AssocComm {
+            let mut pairs = Vec::new();
+            self.heap.bag_pairs(parent, &mut pairs);
+            pairs[arg].1 -= 1;
+            for (element, copies) in pairs {
+                args.extend(std::iter::repeat_n(element, copies as usize));
+            }
+            args.push(value);
+        } else {
+            args.extend_from_slice(self.heap.args(parent));
+            args[arg] = value;
+        }
+        if is_left { Ok(self.leave_alone(sym, &args)) } else { self.apply(sym, &args) }
+    }
+
+    /// The value of `f^n(t)`, or the term itself if it `is_left` as it is.
+    pub(super) fn iterate(
+        &mut self,
+        sym: u32,
+        count: &Int,
+        arg: Term,
+        is_left: bool,
+    ) -> Result<Term, Interrupt> {
+        if is_left {
+            return Ok(self.leave_iterated(sym, count, arg));
+        }
+        let theory = self.theory_now();
+        let term = self.heap.iterate(&theory.symbols, sym, count, arg);
+        self.call_joined(sym, term)
     }
 
     /// The value of an operator applied to reduced arguments.
@@ -529,6 +595,7 @@ impl Exploration {
         self.states.clear();
         (self.given, self.expanded) = (0, 0);
         let term = self.machine.heap.import(heap, term);
+        let term = self.machine.as_state(term);
         self.add(term);
     }
 

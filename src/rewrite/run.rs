@@ -4,12 +4,14 @@
 use super::machine::{Frame, Machine};
 use super::memo::Memo;
 use super::resort::REWRITES_MAX;
+use super::trace::TraceEvent;
 use crate::base::Interrupt;
 use crate::builtin::{Cx, Fast};
 use crate::matching::{Context, Match, Rest};
+use crate::sorts::OpId;
 use crate::term::{Class, Heap, Int, Layout, SMALL_MAX, Symbols, Term};
 use crate::theory::code::{self, Op};
-use crate::theory::{NO_CODE, Theory};
+use crate::theory::{Call, NO_CODE, Theory};
 
 impl Machine {
     /// Runs code until the frame below the one that was there at the start returns to `halt`.
@@ -244,6 +246,12 @@ impl Machine {
                         go!(self.again(t, base));
                     }
                 }
+                Op::Foreign => {
+                    if let Some(t) = self.foreign(code::imm(w), base, code::n(w))? {
+                        self.rewrites += 1;
+                        go!(self.enter_term(t, base));
+                    }
+                }
                 Op::TraceBuiltin | Op::TraceBuiltinBag => {
                     let number = word!(pc) as usize;
                     pc += 1;
@@ -302,6 +310,10 @@ impl Machine {
                     }
                     pc += 1;
                 }
+                Op::Fresh => {
+                    let t = self.fresh(reg!(code::b(w)));
+                    set!(code::a(w), t);
+                }
                 Op::Thunk => {
                     let a = base + code::a(w);
                     let n = word!(pc) as usize;
@@ -326,6 +338,7 @@ impl Machine {
                     let args = &self.stack[base..base + n];
                     if let Some(t) = self.memo.get(&self.heap, sy, hash, sym, args) {
                         self.rewrites += 1;
+                        self.tell(&TraceEvent::Memo(sym));
                         ret!(t);
                     }
                     // Keep the arguments below the frame: [operator, count, hash, hash, hash,
@@ -432,6 +445,9 @@ impl Machine {
                     let sym = word!(pc) as u32;
                     pc += 1;
                     let t = self.with_rest(sy, sym, reg!(code::a(w)), x, y);
+                    if code::n(w) == 1 && self.heap.is_top(sy, t, sym) {
+                        self.heap.mark_unreduced(t);
+                    }
                     set!(code::a(w), t);
                 }
                 Op::Yield => {
@@ -503,6 +519,27 @@ impl Machine {
         let mut pairs = Vec::new();
         heap.bag_pairs(stack[base], &mut pairs);
         theory.builtins[number].eval_bag(&mut Cx { heap, sy: &theory.symbols, state }, &pairs)
+    }
+
+    /// An operator that a layer above computes; the result is as [`Machine::load`] gives it.
+    #[cold]
+    fn foreign(&mut self, sym: u32, base: usize, args: usize) -> Result<Option<Term>, Interrupt> {
+        let theory = self.theory.clone();
+        let Some(foreign) = &theory.foreign else { return Ok(None) };
+        let call = Call {
+            theory: &theory,
+            op: OpId(sym),
+            args: self.stack[base..base + args].iter().map(|&arg| self.to_tree(arg)).collect(),
+            cancel: &self.cancel,
+        };
+        let Some(reply) = foreign.apply(&call)? else { return Ok(None) };
+        self.rewrites += reply.rewrites;
+        let result = self.load(&reply.result);
+        if self.tracer.is_some() {
+            self.traced_redex = self.special_redex(sym, base, args);
+            self.trace_result(result);
+        }
+        Ok(Some(result))
     }
 
     /// A result of a built-in may itself have code at its top.

@@ -9,6 +9,10 @@ use crate::theory::{Theory, TracePoint};
 pub enum TraceEvent<'a> {
     Statement(StatementEvent<'a>),
     Builtin(BuiltinEvent<'a>),
+    /// A value of this operator was found in its memo table.
+    Memo(u32),
+    /// The operator that counts has been rewritten.
+    Counter(u32),
 }
 
 /// Something is computed without equations.
@@ -28,6 +32,8 @@ pub struct StatementEvent<'a> {
     pub registers: &'a [Term],
     /// The redex (a membership's subject).
     pub redex: Term,
+    /// Where the statement is at work: how many `=>` conditions deep, and where on the stack.
+    pub place: (usize, usize),
 }
 
 /// Someone who watches rewriting.
@@ -46,6 +52,7 @@ impl Machine {
             heap: &self.heap,
             registers: &self.stack[base..base + top],
             redex,
+            place: (self.depth, base),
         }));
         self.tracer = Some(tracer);
     }
@@ -80,6 +87,14 @@ impl Machine {
             return self.stack[base];
         }
         self.heap.apply(&theory.symbols, sym, &self.stack[base..base + args])
+    }
+
+    /// Tells of an event without a redex, if someone watches.
+    #[cold]
+    pub(super) fn tell(&mut self, event: &TraceEvent) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer(event);
+        }
     }
 
     #[cold]

@@ -46,6 +46,9 @@ impl Machine {
                     let function = &theory.functions[op.index()];
                     if is_reduced && function.code == NO_CODE {
                         self.heap.apply(sy, op.0, args)
+                    } else if !eager[at] && matches!(sy.class(op.0), Class::Assoc | Class::AssocComm) {
+                        // Rules may look at it, and states with it are compared.
+                        self.leave_alone(op.0, args)
                     } else if sy.class(op.0) == Class::Iter {
                         self.unreduced(op.0, &[Term::small(1), args[0]])
                     } else {
@@ -124,6 +127,106 @@ impl Machine {
         term
     }
 
+    /// A term to evaluate: evaluation replaces what is not reduced by its value, so others who share
+    /// it get a copy. What the evaluation leaves alone is not copied.
+    pub(super) fn fresh(&mut self, term: Term) -> Term {
+        let theory = self.theory_now();
+        let t = self.heap.deref(term);
+        if !self.heap.is_unreduced(t) {
+            return t;
+        }
+        // Copies are gone through in order, as a collector does. What is shared inside the term is
+        // shared inside the copy.
+        let start = self.heap.len();
+        let mut copies = Copies::default();
+        copies.insert(t, self.heap.copy_node(t));
+        let mut at = start;
+        while at < self.heap.len() {
+            let node = Term::node(at);
+            let function = &theory.functions[self.heap.sym(&theory.symbols, node) as usize];
+            if function.joined || self.heap.layout(node) > Layout::Fixed as u32 {
+                self.heap.truncate(start);
+                return self.fresh_joined(t);
+            }
+            for &i in &function.eager {
+                let arg = self.heap.deref(self.heap.arg(node, i as usize));
+                if self.heap.is_unreduced(arg) {
+                    let copy = copies.get(arg).unwrap_or_else(|| {
+                        let copy = self.heap.copy_node(arg);
+                        copies.insert(arg, copy);
+                        copy
+                    });
+                    self.heap.set_arg(node, i as usize, copy);
+                }
+            }
+            at += 1 + self.heap.layout(node) as usize;
+        }
+        Term::node(start)
+    }
+
+    /// The same for terms with lists, multisets and the like inside.
+    fn fresh_joined(&mut self, term: Term) -> Term {
+        let mut copies: FxHashMap<Term, Term> = FxHashMap::default();
+        let mut work = vec![term];
+        while let Some(&t) = work.last() {
+            let mut args = self.arguments_of(t);
+            let places = self.unreduced_arguments(t, &args);
+            let size = work.len();
+            work.extend(places.iter().map(|&i| self.heap.deref(args[i])).filter(|t| !copies.contains_key(t)));
+            if work.len() > size {
+                continue;
+            }
+            for i in places {
+                args[i] = copies[&self.heap.deref(args[i])];
+            }
+            work.pop();
+            if !copies.contains_key(&t) {
+                copies.insert(t, self.rebuilt(t, &args));
+            }
+        }
+        copies[&term]
+    }
+
+    /// Which arguments of a term are to be evaluated before it.
+    fn unreduced_arguments(&self, t: Term, args: &[Term]) -> Vec<usize> {
+        let function = &self.theory.functions[self.heap.sym(self.symbols(), t) as usize];
+        let is_unreduced = |i: usize| self.heap.is_unreduced(self.heap.deref(args[i]));
+        (0..args.len()).filter(|&i| function.is_evaluated(i) && is_unreduced(i)).collect()
+    }
+
+    /// The arguments of a term that is not reduced, each as often as it occurs.
+    pub(super) fn arguments_of(&self, t: Term) -> Vec<Term> {
+        let sy = &self.theory.symbols;
+        match sy.class(self.heap.sym(sy, t)) {
+            Class::Iter => vec![self.heap.iter_parts(t).1],
+            Class::AssocComm if self.heap.layout(t) >= Layout::Bag as u32 => {
+                let mut pairs = Vec::new();
+                self.heap.bag_pairs(t, &mut pairs);
+                pairs.iter().flat_map(|&(t, m)| std::iter::repeat_n(t, m as usize)).collect()
+            }
+            _ => self.heap.args(t).to_vec(),
+        }
+    }
+
+    /// A term that is not reduced, over other arguments.
+    fn rebuilt(&mut self, t: Term, args: &[Term]) -> Term {
+        let sy = &self.theory.symbols;
+        let (sym, sort) = (self.heap.sym(sy, t), self.heap.sort(sy, t));
+        let copy = match sy.class(sym) {
+            _ if args.is_empty() => return self.heap.alloc_unreduced_constant(sym, sort),
+            Class::Iter => {
+                let count = self.heap.arg(t, 0);
+                self.heap.alloc(sym, sort, &[count, args[0]])
+            }
+            Class::Assoc | Class::AssocComm if self.heap.layout(t) > Layout::Flat as u32 => {
+                self.heap.apply(sy, sym, args)
+            }
+            _ => self.heap.alloc(sym, sort, args),
+        };
+        self.heap.mark_unreduced(copy);
+        copy
+    }
+
     /// Starts evaluating a term; its value will be at `base` when the top frame is returned to.
     /// Gives code to run, or nothing if the value is there.
     pub(super) fn enter_term(&mut self, term: Term, mut base: usize) -> Option<(u32, usize)> {
@@ -133,6 +236,9 @@ impl Machine {
             if !self.heap.is_unreduced(term) {
                 self.stack[base] = term;
                 return None;
+            }
+            if let Some(step) = self.enter_ready(term, base) {
+                return Some(step);
             }
             let sy = &self.theory.symbols;
             let class = sy.class(self.heap.sym(sy, term));
@@ -164,6 +270,28 @@ impl Machine {
                 None => return self.apply_walked(base),
             }
         }
+    }
+
+    /// Applies the operator at once if all arguments that are to be evaluated are.
+    fn enter_ready(&mut self, term: Term, base: usize) -> Option<(u32, usize)> {
+        let theory = self.theory_now();
+        let function = &theory.functions[self.heap.sym(&theory.symbols, term) as usize];
+        let count = self.heap.layout(term) as usize;
+        let is_reduced = |&i: &u32| !self.heap.is_unreduced(self.heap.deref(self.heap.arg(term, i as usize)));
+        if function.joined
+            || function.code == NO_CODE
+            || count > Layout::Fixed as usize
+            || !function.eager.iter().all(is_reduced)
+        {
+            return None;
+        }
+        self.reserve(base + 1 + count + 1);
+        self.stack[base] = term;
+        for i in 0..count {
+            self.stack[base + 1 + i] = self.heap.deref(self.heap.arg(term, i));
+        }
+        self.frames.push(Frame { ret: theory.stubs.update, base: base as u32 });
+        Some((function.code, base + 1))
     }
 
     /// An argument has been evaluated: go on with the frame at `base`.
@@ -248,5 +376,30 @@ impl Machine {
         self.heap.resolve(sy, node, value);
         self.stack[base] = value;
         None
+    }
+}
+
+/// Terms and their copies; mostly few.
+#[derive(Default)]
+struct Copies {
+    few: [(Term, Term); 8],
+    len: usize,
+    many: FxHashMap<Term, Term>,
+}
+
+impl Copies {
+    fn get(&self, t: Term) -> Option<Term> {
+        let few = &self.few[..self.len.min(self.few.len())];
+        few.iter().find(|pair| pair.0 == t).map(|pair| pair.1).or_else(|| self.many.get(&t).copied())
+    }
+
+    fn insert(&mut self, t: Term, copy: Term) {
+        match self.few.get_mut(self.len) {
+            Some(pair) => *pair = (t, copy),
+            None => {
+                self.many.insert(t, copy);
+            }
+        }
+        self.len += 1;
     }
 }

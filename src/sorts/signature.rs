@@ -56,6 +56,18 @@ pub enum Gather {
     Any,
 }
 
+impl Gather {
+    /// The positions of an operator as written: `e E &`.
+    pub fn text(positions: &[Gather]) -> String {
+        let word = |position: &Gather| match position {
+            Gather::Loose => "E",
+            Gather::Strict => "e",
+            Gather::Any => "&",
+        };
+        positions.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// The `special` attribute, resolved.
 #[derive(Clone, Debug)]
 pub struct Special {

@@ -161,7 +161,7 @@ impl Builder<'_> {
         params
     }
 
-    fn module_expr(&mut self, pair: P<'_>) -> ModuleExpr {
+    pub fn module_expr(&mut self, pair: P<'_>) -> ModuleExpr {
         let mut terms: Vec<ModuleExpr> = Vec::new();
         for term in pair.into_inner() {
             match self.module_term(term) {

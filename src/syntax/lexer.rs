@@ -37,6 +37,24 @@ impl TokenOrder {
         }
     }
 
+    /// Numbers the tokens of one item. Maude takes variables like `X:Nat` apart when it has read
+    /// all of it, so their parts come last.
+    pub fn note_all(&mut self, names: impl Iterator<Item = Name> + Clone) {
+        for name in names.clone() {
+            self.note(name);
+        }
+        for name in names {
+            if let Some((name, sort)) = name.as_str().rsplit_once(':')
+                && !name.is_empty()
+                && !sort.is_empty()
+                && !sort.contains('_')
+            {
+                self.note(Name::new(name));
+                self.note(Name::new(sort));
+            }
+        }
+    }
+
     /// Numbers the names of a list, one in each line.
     pub fn note_lines(&mut self, names: &str) {
         for name in names.lines() {
@@ -271,11 +289,15 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Skips one character that no token can begin with.
+    /// Skips a character that no token can begin with, or all control characters in a row.
     fn skip_character(&mut self) {
         let start = self.at;
         let character = self.text[start..].chars().next().expect("the caller saw a byte here");
         self.at += character.len_utf8();
+        if character.is_ascii_control() {
+            let is_skipped = |&byte: &u8| byte.is_ascii_control() && !is_blank(byte);
+            self.at += self.text.as_bytes()[self.at..].iter().take_while(|byte| is_skipped(byte)).count();
+        }
         let span = self.span(start, self.at);
         let warning = match character {
             '"' => Diagnostic::warning(
@@ -286,11 +308,11 @@ impl<'t> Lexer<'t> {
             .hint("close it with `\"`, or end the line with `\\` to go on in the next line"),
             '`' => Diagnostic::warning("stray-backquote", "stray backquote skipped", span)
                 .hint("a backquote stands before the character that it joins to a name, as in `[_`]"),
-            _ => Diagnostic::warning(
-                "control-character",
-                format!("control character {:#04x} skipped", character as u32),
-                span,
-            ),
+            _ => {
+                let what = if self.at == start + 1 { "control character" } else { "control characters from" };
+                let message = format!("{what} {:#04x} skipped", character as u32);
+                Diagnostic::warning("control-character", message, span)
+            }
         };
         self.diagnostics.push(warning);
     }
@@ -371,7 +393,7 @@ mod tests {
     #[test]
     fn control_characters_are_skipped() {
         check("x\u{1}y", &["x", "y"]);
-        check_codes("x\u{1}y\u{7f}", &["control-character", "control-character"]);
+        check_codes("x\u{1}y\u{7f}\u{1}", &["control-character", "control-character"]);
     }
 
     #[test]

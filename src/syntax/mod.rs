@@ -24,7 +24,7 @@ mod words;
 pub use lexer::TokenOrder;
 pub use parser::{Parsed, Parser};
 
-use crate::base::{Diagnostic, FileId};
+use crate::base::{Diagnostic, FileId, Severity};
 use tree::Item;
 
 /// All items of a text at once, up to and including an `eof` or `quit`.
@@ -52,10 +52,26 @@ pub fn tokens(text: &str, file: FileId, order: &mut TokenOrder) -> (tree::Bubble
     let mut lexer = lexer::Lexer::new(text, file);
     let mut bubble = Vec::new();
     while let Some(lexeme) = lexer.next() {
-        order.note(lexeme.token.name);
         bubble.push(lexeme.token);
     }
+    order.note_all(bubble.iter().map(|token| token.name));
     (bubble, lexer.diagnostics)
+}
+
+/// Reads a module expression that stands alone.
+pub fn module_expression(tokens: tree::Bubble) -> (Option<tree::ModuleExpr>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    if tokens.is_empty() {
+        let empty = Diagnostic::new(Severity::Error, "syntax-error", "expected the name of a module", None);
+        return (None, vec![empty]);
+    }
+    let expression = build::build(skeleton::Rule::module_alone, tokens, &mut diagnostics, |b, p| {
+        b.module_expr(p.into_inner().next().expect("it begins with the expression"))
+    });
+    for diagnostic in &mut diagnostics {
+        diagnostic.message = "this is no module expression".into();
+    }
+    (expression, diagnostics)
 }
 
 /// How far a text that is still growing has come.

@@ -87,21 +87,7 @@ impl<'t> Parser<'t> {
         self.stream.starved = false;
         let item = self.item();
         debug_assert!(self.at > start, "an item has at least one token");
-        for at in start..self.at {
-            order.note(self.stream.token(at).name);
-        }
-        // Maude takes variables like `X:Nat` apart when it has read the whole item.
-        for at in start..self.at {
-            let text = self.stream.token(at).name.as_str();
-            if let Some((name, sort)) = text.rsplit_once(':')
-                && !name.is_empty()
-                && !sort.is_empty()
-                && !sort.contains('_')
-            {
-                order.note(Name::new(name));
-                order.note(Name::new(sort));
-            }
-        }
+        order.note_all((start..self.at).map(|at| self.stream.token(at).name));
         self.offset = self.offset.max(self.stream.token(self.at - 1).span.end as usize);
         // The lexer is ahead by a few tokens; what it says about them can wait.
         let lexer = &mut self.stream.lexer.diagnostics;
@@ -127,11 +113,10 @@ impl<'t> Parser<'t> {
         let start = self.at;
         let word = self.stream.word(start);
         let span = self.stream.token(start).span;
+        if let Some(kind) = module_kind(word) {
+            return Some(self.module(kind));
+        }
         match word {
-            "fmod" => return Some(self.module(ModuleKind::Fmod)),
-            "mod" => return Some(self.module(ModuleKind::Mod)),
-            "fth" => return Some(self.module(ModuleKind::Fth)),
-            "th" => return Some(self.module(ModuleKind::Th)),
             "view" => return self.view(),
             "(" => return self.loop_input(),
             _ => {}
@@ -162,13 +147,33 @@ impl<'t> Parser<'t> {
             let mut error =
                 Diagnostic::error("unknown-command", format!("`{word}` begins no command or module"), span)
                     .label("skipped to the end of this command");
-            if let Some(near) = nearest(word, TOP_WORDS.iter().copied()) {
+            let near = nearest(word, TOP_WORDS.iter().copied());
+            if let Some(near) = near {
                 error = error.hint(format!("did you mean `{near}`?"));
+            }
+            // A module with a misspelt keyword is read all the same.
+            if let Some(kind) = near.and_then(module_kind).filter(|_| self.header_follows(start)) {
+                error.label = "read as a module".into();
+                self.say(error);
+                self.at = start;
+                return Some(self.module(kind));
             }
             self.say(error);
             self.skip_unknown_command(start);
         }
         None
+    }
+
+    /// Does `NAME is` or `NAME{...} is` follow in this line?
+    fn header_follows(&mut self, start: usize) -> bool {
+        let starved = self.stream.starved;
+        let mut at = start + 1;
+        while self.stream.get(at).is_some_and(|lexeme| !lexeme.first && lexeme.token.name.as_str() != "is") {
+            at += 1;
+        }
+        let follows = at > start + 1 && self.stream.get(at).is_some_and(|lexeme| !lexeme.first);
+        self.stream.starved = starved;
+        follows
     }
 
     /// Skips to a period at the end of a line, or to a line that begins with a known word.
@@ -193,9 +198,15 @@ impl<'t> Parser<'t> {
 
     fn module(&mut self, kind: ModuleKind) -> Item {
         let start = self.at;
-        let keyword = self.stream.word(start);
+        let keyword = match kind {
+            ModuleKind::Fmod => "fmod",
+            ModuleKind::Mod => "mod",
+            ModuleKind::Fth => "fth",
+            ModuleKind::Th => "th",
+        };
         let end_word = end_word_of(keyword).expect("a module keyword");
-        let tokens = self.header();
+        let mut tokens = self.header();
+        tokens[0].name = Name::new(keyword);
         // What can be saved of a broken header.
         let name = tokens[1.min(tokens.len() - 1)];
         let header = build(Rule::module_header, tokens, &mut self.diagnostics, |b, p| b.module_header(p));
@@ -602,6 +613,17 @@ impl<'t> Parser<'t> {
         };
         Some(Command { kind, span, text: vec![token] })
     }
+}
+
+/// The kind of module that a keyword begins.
+fn module_kind(word: &str) -> Option<ModuleKind> {
+    Some(match word {
+        "fmod" => ModuleKind::Fmod,
+        "mod" => ModuleKind::Mod,
+        "fth" => ModuleKind::Fth,
+        "th" => ModuleKind::Th,
+        _ => return None,
+    })
 }
 
 fn missing_period(keyword: &str, place: Span) -> Diagnostic {

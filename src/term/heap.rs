@@ -419,6 +419,18 @@ impl Heap {
         plain(self.raw(t))
     }
 
+    /// A copy of a node over the same arguments.
+    pub(crate) fn copy_node(&mut self, t: Term) -> Term {
+        let at = self.words.len();
+        self.words.extend_from_within(t.at()..t.at() + node_size(&self.words, t.at()));
+        Term::node(at)
+    }
+
+    /// Changes argument `i` of a node with fixed layout.
+    pub(crate) fn set_arg(&mut self, t: Term, i: usize, arg: Term) {
+        self.set_word(t.at() + 1 + i, arg);
+    }
+
     /// A copy of a node with layout Raw.
     pub(crate) fn copy_raw(&mut self, t: Term) -> Term {
         let (from, size, at) = (t.at(), 2 + self.word(t.at() + 1).0 as usize, self.words.len());

@@ -17,7 +17,8 @@ impl Heap {
         }
         let (a, b) = (self.deref(a), self.deref(b));
         if !a.is_node() || !b.is_node() {
-            return a == b;
+            // A constant that is not reduced is a node.
+            return a == b || (a.is_constant() || b.is_constant()) && self.sym(sy, a) == self.sym(sy, b);
         }
         if (self.header(a) ^ self.header(b)) & 0xFFFF != 0 {
             return false;
@@ -120,7 +121,7 @@ impl Heap {
         if fa != fb {
             return sy.rank(fa).cmp(&sy.rank(fb));
         }
-        if a.is_constant() {
+        if a.is_constant() || b.is_constant() {
             return Ordering::Equal;
         }
         if fa == VAR_SYM {
@@ -187,9 +188,14 @@ impl Heap {
 
     /// A hash that respects equality modulo the axioms.
     pub fn hash(&self, sy: &Symbols, t: Term) -> u64 {
+        self.hash_from(sy, t, 0xcbf2_9ce4_8422_2325)
+    }
+
+    /// The same, another for each seed.
+    pub fn hash_from(&self, sy: &Symbols, t: Term, seed: u64) -> u64 {
         // Commutative sums are not needed: normal forms of equal terms list equal arguments in
         // the same order; only the layout may differ.
-        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut hash = seed;
         let mut mix = |x: u64| {
             hash = (hash.rotate_left(5) ^ x).wrapping_mul(0x517c_c1b7_2722_0a95);
         };
@@ -205,6 +211,11 @@ impl Heap {
                 continue;
             }
             let sym = self.sym(sy, t);
+            if self.layout(t) == Layout::Flat as u32 && self.args(t).is_empty() {
+                // A constant that is not reduced.
+                mix(u64::from(Term::constant(sym).0));
+                continue;
+            }
             mix(u64::from(sym) << 8 | 7);
             match self.layout(t) {
                 _ if sym == sy.string => {

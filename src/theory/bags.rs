@@ -53,7 +53,30 @@ impl Compiler<'_> {
         extension: bool,
         leaf: &Leaf,
     ) -> Option<BagPlan> {
-        if leaf.lazy.is_some() || !self.plans[op.index()].memberships.is_empty() {
+        if leaf.lazy.is_some() {
+            return None;
+        }
+        self.plan_elements(tree, place, op, extension, &leaf.vars, leaf.needed.is_none())
+    }
+
+    /// In which order the elements of a multiset in the left-hand side of a rule are matched, and the
+    /// collector, if it is matched by loops and every element once.
+    pub(super) fn bag_order(&self, tree: &Tree, place: usize, op: OpId) -> Option<(Vec<usize>, Var)> {
+        let plan = self.plan_elements(tree, place, op, false, &[], true)?;
+        let is_single = plan.elements.iter().all(|element| element.copies == 1);
+        is_single.then_some((plan.elements.iter().map(|element| element.place).collect(), plan.collector?))
+    }
+
+    fn plan_elements(
+        &self,
+        tree: &Tree,
+        place: usize,
+        op: OpId,
+        extension: bool,
+        bound: &[(Var, Reg)],
+        all: bool,
+    ) -> Option<BagPlan> {
+        if !self.plans[op.index()].memberships.is_empty() {
             return None;
         }
         let mut grouped: Vec<(usize, u32)> = Vec::new();
@@ -64,7 +87,7 @@ impl Compiler<'_> {
             }
         }
         let occurrences = |var: &Var| tree.nodes().iter().filter(|n| **n == Node::Var(*var)).count();
-        let is_bound = |var: &Var| leaf.vars.iter().any(|(v, _)| v == var);
+        let is_bound = |var: &Var| bound.iter().any(|(v, _)| v == var);
         let mut collector = None;
         let mut elements = Vec::new();
         for (place, copies) in grouped {
@@ -105,7 +128,6 @@ impl Compiler<'_> {
                 }
             }
         }
-        let all = leaf.needed.is_none();
         if all && extension && collector.is_some() || !all && !shared.is_empty() {
             return None;
         }
@@ -272,7 +294,8 @@ impl Compiler<'_> {
             }
             let nodes = tree.nodes()[tree.range(element.place)].to_vec();
             // What was matched is not evaluated again, except if it is ground, as in Maude.
-            if matches!(element.kind, ElementKind::Rigid(_)) && has_var(&nodes) {
+            let is_again = leaf.is_rule && self.counts_again(&nodes);
+            if matches!(element.kind, ElementKind::Rigid(_)) && has_var(&nodes) && !is_again {
                 leaf.available.push((nodes.clone(), slot));
             }
             chosen.push(Chosen { copies: element.copies, nodes });

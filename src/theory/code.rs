@@ -81,6 +81,8 @@ pub enum Op {
     Builtin,
     /// The same for the multiset in register 0.
     BuiltinBag,
+    /// Operator `imm` on registers `0..n`, computed by a layer above: likewise.
+    Foreign,
     /// `a <- (b == c)`; next word `equal | unequal << 32`.
     Equality,
     /// `a <- (sort of b in set c)`; next word `true | false << 32`.
@@ -90,6 +92,8 @@ pub enum Op {
     Resort,
     /// Reduce register `a` if it is not reduced; next word: mask.
     Eval,
+    /// `a <- b`, or a copy of it to evaluate if it is not reduced.
+    Fresh,
     /// `a <- imm applied to registers a..`, marked as not reduced; next word: how many.
     Thunk,
     /// Memoized operator `imm` with `n` arguments.
@@ -121,7 +125,8 @@ pub enum Op {
     LoadRest,
     /// Go to `imm` if nothing was left in `a, a+1`.
     IfWhole,
-    /// `a <- operator (next word) over a and what is left in b, b+1`
+    /// `a <- operator (next word) over a and what is left in b, b+1`, marked as not reduced if the
+    /// field n is 1.
     WithRest,
     /// `a, a+1, a+2 <- all arguments of b`, which has three.
     Arg3,
@@ -322,7 +327,7 @@ pub type Reg = u16;
 
 /// A place in the code that may not be known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Label(u32);
+pub struct Label(pub(super) u32);
 
 /// Code under construction: words, labels, and the places where labels are used.
 #[derive(Debug, Default)]

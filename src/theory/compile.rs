@@ -13,7 +13,7 @@ use crate::base::Name;
 use crate::builtin::{Builtin, Special};
 use crate::matching::{Pattern, Shapes};
 use crate::module::{Module, Rule};
-use crate::sorts::{Node, OpId, Signature, SortId, Tree, Var};
+use crate::sorts::{Node, OpId, Operator, Signature, SortId, Tree, Var};
 use crate::term::{Class, Symbols};
 
 use super::code::{Assembler, Label, Op, Reg, inst};
@@ -44,24 +44,27 @@ pub(super) struct Compiler<'a> {
     pub constant_memberships: FxHashMap<OpId, Vec<ConstantStep>>,
     /// The sort that a membership of a constant improves, while its code is made.
     pub old_sort: Option<u32>,
-    /// Is there an operator with axioms whose arguments are never evaluated?
-    pub has_lazy_joined: bool,
     pub trace: bool,
     /// Operators that return only terms of their declared range; see `ranges`.
     pub keeps_range: Vec<bool>,
     /// Where functions start.
     pub enters: Vec<u32>,
     /// Where the function being compiled yields.
-    pub yields: Vec<usize>,
+    pub yield_places: Vec<usize>,
     /// Where a rule goes whose elements may not be matched in the best order; `None` if it is
     /// being compiled in Maude's order.
     pub slow: Option<Label>,
     /// Has that label been used?
     pub is_slow_used: bool,
+    /// Is the result of the rule being compiled not to be reduced?
+    pub is_result_left: bool,
     /// The variables of the query that was compiled last.
     pub query_vars: Vec<(Var, Reg)>,
+    /// Does the rule being compiled yield so many elements of a soup, one by one in registers? Then its
+    /// code says which is the first.
+    pub yields: Option<(usize, Reg)>,
     /// The module's rules, and after them the queries.
-    pub rules: &'a [Rule],
+    pub rules: Vec<Rule>,
     /// The operator that is being compiled.
     pub current: OpId,
     pub shapes: Shapes,
@@ -100,8 +103,6 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
         let arity = sig.op(OpId::from_index(i)).arity();
         !plan.strategy.is_standard(arity) && !matches!(plan.special, Some(Special::Branch { .. }))
     });
-    let has_lazy_joined =
-        plans.iter().enumerate().any(|(i, plan)| is_joined(&symbols, i as u32) && plan.strategy.is_lazy());
     let given = plans.iter().enumerate().flat_map(|(i, plan)| {
         let sort = |&index: &usize| sig.sorts.get(module.memberships[index].sort).index;
         plan.memberships.iter().map(move |index| (OpId::from_index(i), sort(index)))
@@ -131,15 +132,16 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
         has_lazy,
         constant_memberships,
         old_sort: None,
-        has_lazy_joined,
         trace: options.trace,
         keeps_range: Vec::new(),
         enters: Vec::new(),
-        yields: Vec::new(),
+        yield_places: Vec::new(),
         slow: None,
         is_slow_used: false,
+        is_result_left: false,
         query_vars: Vec::new(),
-        rules: &rules,
+        yields: None,
+        rules,
         current: OpId(0),
         shapes,
     };
@@ -149,6 +151,13 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
         compiler.operator(OpId::from_index(index));
     }
     let rule_labels = compiler.rule_code(own_rules);
+    let left_alone: Vec<Vec<u32>> = (0..count)
+        .map(|i| {
+            let is_branch = matches!(plans[i].special, Some(Special::Branch { .. }));
+            let arity = if is_branch { 0 } else { sig.op(OpId::from_index(i)).arity() };
+            (0..arity as u32).filter(|&arg| compiler.is_left_alone(i as u32, arg as usize)).collect()
+        })
+        .collect();
     let Compiler { asm, checked, mb_entry, patterns, builtins, constants, sets, traces, enters, .. } =
         compiler;
     let (code, places) = asm.finish();
@@ -164,6 +173,7 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
                 is_lazy: arity > 0 && plan.strategy.is_lazy(),
                 is_eager: (0..arity as u32).all(|a| eager.contains(&a)),
                 eager,
+                left_alone: left_alone[i].clone(),
             }
         })
         .collect();
@@ -176,6 +186,7 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
             },
         )
         .collect();
+    let holds_left = holds_left(sig, &left_alone);
     let rule_table = rule_labels.resolve(&places, &module, &symbols);
     drop(plans);
     Theory {
@@ -192,8 +203,26 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
         names,
         memberships,
         has_lazy,
+        holds_left,
         enters,
+        foreign: options.foreign.clone(),
         module,
+    }
+}
+
+/// Operators that leave arguments alone, or whose arguments may have such an operator inside.
+fn holds_left(sig: &Signature, left_alone: &[Vec<u32>]) -> Vec<bool> {
+    let mut holds: Vec<bool> = left_alone.iter().map(|args| !args.is_empty()).collect();
+    loop {
+        let kinds: Vec<_> = sig.ops().filter(|(id, _)| holds[id.index()]).map(|(_, op)| op.range).collect();
+        let found = |(id, op): &(OpId, &Operator)| {
+            !holds[id.index()] && op.domain.iter().any(|kind| kinds.contains(kind))
+        };
+        let more: Vec<OpId> = sig.ops().filter(found).map(|(id, _)| id).collect();
+        if more.is_empty() {
+            return holds;
+        }
+        more.iter().for_each(|id| holds[id.index()] = true);
     }
 }
 

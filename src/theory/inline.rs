@@ -5,7 +5,7 @@
 //! a variable that has a value.
 
 use crate::matching::{Needed, Pattern, PatternSpec};
-use crate::sorts::{Node, Tree, Var};
+use crate::sorts::{Node, OpId, Tree, Var};
 use crate::term::{Class, Term};
 
 use super::code::{Label, Op, Reg, inst, inst3, switch_key};
@@ -185,12 +185,14 @@ impl Compiler<'_> {
         frame: &mut Frame,
     ) {
         let bound: Vec<Reg> = leaf.vars.iter().map(|v| v.1).collect();
+        let leaves = |op: OpId| (0..self.sig.op(op).arity()).any(|i| self.is_left_alone(op.0, i));
+        let is_lazy = leaf.path.lazy[reg as usize] || tree.nodes().iter().filter_map(Node::op).any(leaves);
         for var in tree.vars() {
             if !leaf.vars.iter().any(|(v, _)| *v == var) {
                 let slot = leaf.path.take(1);
                 self.asm.emit(inst(Op::LoadImm, 0, slot, Term::NONE.0));
                 leaf.path.set(slot, Known::below(self.sig, var.sort).unwrap_or(Known::ANY));
-                leaf.path.lazy[slot as usize] |= self.has_lazy_joined;
+                leaf.path.lazy[slot as usize] = is_lazy;
                 leaf.vars.push((var, slot));
             }
         }

@@ -20,8 +20,13 @@ use super::rows::{Check, Row, Statements, Whole};
 
 /// The end of one row: what is bound, and where to go on failure.
 pub(super) struct Leaf {
+    /// Is it one of a rule?
+    pub is_rule: bool,
     pub path: Path,
     pub vars: Vec<(Var, Reg)>,
+    /// Where the values of variables go whose terms may not be reduced: the terms themselves stay as
+    /// they are, for who uses them unreduced.
+    pub values: Vec<(Var, Reg)>,
     /// Subterms whose values stand in registers.
     pub available: Vec<(Vec<Node>, Reg)>,
     /// Patterns that have matched terms in normal form: their instances are built, not evaluated.
@@ -88,8 +93,10 @@ impl Compiler<'_> {
         frame: &mut Frame,
     ) -> bool {
         let mut leaf = Leaf {
+            is_rule: matches!(statements, Statements::Rules { .. }),
             path,
             vars: row.vars,
+            values: Vec::new(),
             available: Vec::new(),
             normal: Vec::new(),
             fail: rest,
@@ -125,14 +132,17 @@ impl Compiler<'_> {
                 }
             }
         }
-        // Ground terms are evaluated again, as in Maude.
+        // Ground terms are evaluated again, as in Maude; for rules so is everything that counts.
+        let is_rule = leaf.is_rule;
         for (place, reg) in row.available {
             let nodes = lhs.subtree(place).nodes().to_vec();
-            if has_var(&nodes) {
+            let is_reduced = !(self.has_lazy && leaf.path.lazy[reg as usize]);
+            if has_var(&nodes) && is_reduced && !(is_rule && self.counts_again(&nodes)) {
                 leaf.available.push((nodes, reg));
             }
         }
         leaf.note_normal(&lhs, 0..lhs.root());
+        leaf.normal.retain(|nodes| !(is_rule && self.counts_again(nodes)));
         for check in &row.checks {
             match *check {
                 Check::Sort(reg, sort) => {
@@ -274,6 +284,17 @@ impl Compiler<'_> {
         leaf.can_fail
     }
 
+    /// Does the evaluation of a term that is in normal form take rewrites: conditions that fail,
+    /// memberships?
+    pub(super) fn counts_again(&self, nodes: &[Node]) -> bool {
+        let counts = |op: OpId| {
+            let plan = &self.plans[op.index()];
+            let is_conditional = |row: &plan::Row| !self.module.equations[row.equation].condition.is_empty();
+            plan.memo || !plan.memberships.is_empty() || plan.rows.iter().any(is_conditional)
+        };
+        nodes.iter().filter_map(Node::op).any(counts)
+    }
+
     fn fragment(&mut self, fragment: &Fragment, leaf: &mut Leaf, frame: &mut Frame) {
         match fragment {
             Fragment::Equal(left, right) => {
@@ -394,11 +415,7 @@ fn has_collector(sy: &Symbols, lhs: &Tree) -> bool {
 pub(super) fn condition_vars(condition: &[Fragment]) -> Vec<Var> {
     let mut vars = Vec::new();
     for fragment in condition {
-        let trees: Vec<&Tree> = match fragment {
-            Fragment::Equal(a, b) | Fragment::Match(a, b) | Fragment::Rewrite(a, b) => vec![a, b],
-            Fragment::Sort(a, _) => vec![a],
-        };
-        for var in trees.into_iter().flat_map(Tree::vars) {
+        for var in fragment.trees().into_iter().flat_map(Tree::vars) {
             if !vars.contains(&var) {
                 vars.push(var);
             }

@@ -8,12 +8,15 @@ mod collapse;
 mod collections;
 mod collectors;
 mod compile;
+mod foreign;
 mod inline;
+mod join;
 mod known;
 mod leaf;
 mod memberships;
 mod operators;
 mod path;
+mod places;
 mod plan;
 mod ranges;
 mod rhs;
@@ -35,6 +38,8 @@ use crate::module::{Module, Rule};
 use crate::sorts::{OpId, SortId, Tree, Var};
 use crate::term::{Symbols, VarOrder};
 
+pub use foreign::{Call, Foreign, Reply};
+pub use join::{ElementPattern, Join, JoinPlace, JoinQuery, JoinRule, Replaced};
 pub use plan::{Strategy, SymbolPlan};
 pub use rules::{Query, RuleEntry, Rules};
 pub use variables::VariableOrder;
@@ -56,6 +61,15 @@ pub struct Function {
     pub is_lazy: bool,
     /// Are all arguments in `eager`?
     pub is_eager: bool,
+    /// Arguments that a normal form may have unreduced, from 0.
+    pub left_alone: Vec<u32>,
+}
+
+impl Function {
+    /// Is argument `i` evaluated before the operator's equations are tried?
+    pub fn is_evaluated(&self, i: usize) -> bool {
+        if self.joined { !self.is_lazy } else { self.eager.contains(&(i as u32)) }
+    }
 }
 
 /// What tracing shows of a statement: which one, and where its variables are.
@@ -83,6 +97,8 @@ pub enum TraceStep {
     Apply,
     Trial,
     TrialSucceeds,
+    /// After a success more solutions are asked for.
+    TrialGoesOn,
     TrialFails,
     Solve(usize),
     SolveAgain(usize),
@@ -116,9 +132,12 @@ pub struct Theory {
     /// Operators with membership axioms that may apply (by operator): code, or `NO_CODE`.
     pub memberships: Vec<u32>,
     pub has_lazy: bool,
+    /// By operator: may terms have something inside that a strategy leaves alone?
+    pub holds_left: Vec<bool>,
     /// Where the code of each function starts, ascending.
     pub enters: Vec<u32>,
     pub rules: Rules,
+    pub foreign: Option<Arc<dyn Foreign>>,
 }
 
 /// Code that the machine pushes as return addresses.
@@ -164,7 +183,7 @@ impl VarOrder for NameOrder {
 }
 
 /// How to compile.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Emit trace points, and no code that reorders work.
     pub trace: bool,
@@ -177,12 +196,26 @@ pub struct Options {
     pub facts: Vec<(usize, OpId)>,
     /// These are still to be found out: others are not tried on constants.
     pub deciding: bool,
+    /// Who computes what the engine itself cannot.
+    pub foreign: Option<Arc<dyn Foreign>>,
 }
 
 impl Theory {
     /// Compiles a module. `name_order` numbers the tokens by first occurrence.
     pub fn new(module: Arc<Module>, name_order: FxHashMap<Name, u32>, options: &Options) -> Theory {
         compile::compile(module, name_order, options)
+    }
+
+    /// The same theory with other queries, for a module without memberships.
+    pub fn with_queries(&self, queries: Vec<Rule>) -> Theory {
+        debug_assert!(self.module.memberships.is_empty());
+        let options = Options {
+            queries,
+            sort_order: self.names.sort_order.clone(),
+            foreign: self.foreign.clone(),
+            ..Options::default()
+        };
+        Theory::new(self.module.clone(), self.names.names.clone(), &options)
     }
 
     /// The number of constants before the code's own.

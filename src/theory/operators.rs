@@ -88,7 +88,11 @@ impl Compiler<'_> {
             if number > 0 {
                 self.eval_args(segment, arity);
             }
-            let rows = self.free_rows(op);
+            let mut rows = self.free_rows(op);
+            if number + 1 < segments.len() {
+                // As in Maude, `owise` equations wait for the last try.
+                rows.retain(|row| !self.module.equations[row.index].attrs.owise);
+            }
             let no_match = self.asm.label();
             self.rows(rows, path.clone(), Statements::Equations, no_match, &mut frame);
             self.asm.place(no_match);
@@ -130,6 +134,7 @@ impl Compiler<'_> {
             frame.size = 3;
         }
         let mut path = Path::new(vec![Known::ANY]);
+        path.lazy[0] = plan.strategy.is_lazy();
         let info = &self.sy.info[op.index()];
         let by_arguments = info.class == Class::Cui
             && info.comm
@@ -207,6 +212,7 @@ impl Compiler<'_> {
                 let number = self.builtins.len() as u32 - 1;
                 self.emit_builtin([Op::Builtin, Op::TraceBuiltin], path.args, op, number);
             }
+            Some(Special::Foreign) => self.asm.emit(inst(Op::Foreign, path.args, 0, op.0)),
             Some(Special::Equality { equal, not_equal }) => {
                 self.trace_redex(op, path.args);
                 self.asm.emit(inst3(Op::Equality, 0, 0, 0, 1));
@@ -234,15 +240,12 @@ impl Compiler<'_> {
                     let chosen = i as Reg + 1;
                     self.trace_redex(op, path.args);
                     self.trace_result(chosen);
-                    self.asm.emit(inst(Op::Eval, 0, chosen, 0));
-                    self.asm.emit((1 << path.args) - 1);
+                    self.eval_args(&[u32::from(chosen)], path.args);
                     self.asm.emit(inst(Op::ReturnRw, 0, chosen, 0));
                     self.asm.place(next);
                 }
-                for arg in 1..path.args {
-                    self.asm.emit(inst(Op::Eval, 0, arg as Reg, 0));
-                    self.asm.emit((1 << path.args) - 1);
-                }
+                let others: Vec<u32> = (1..path.args as u32).collect();
+                self.eval_args(&others, path.args);
             }
         }
         frame.size = frame.size.max(path.args as u32 + 2);
@@ -260,6 +263,7 @@ impl Compiler<'_> {
 
     fn eval_args(&mut self, args: &[u32], arity: usize) {
         for &arg in args {
+            self.asm.emit(inst3(Op::Fresh, 0, arg as Reg, arg as Reg, 0));
             self.asm.emit(inst(Op::Eval, 0, arg as Reg, 0));
             self.asm.emit(((1u64 << arity.min(63)) - 1) | if arity >= 63 { 1 << 63 } else { 0 });
         }
@@ -302,7 +306,7 @@ impl Compiler<'_> {
             _ => Op::Enter,
         };
         self.asm.words[enter] = inst(which, arity, size, 0);
-        for at in std::mem::take(&mut self.yields) {
+        for at in std::mem::take(&mut self.yield_places) {
             self.asm.words[at] |= u64::from(size) << 32;
         }
         self.enters.push(enter as u32);

@@ -80,7 +80,7 @@ impl SymbolPlan {
 fn computes(special: &Special) -> bool {
     match special {
         Special::Equality { .. } | Special::Branch { .. } | Special::SortTest { .. } => true,
-        Special::Function(_) => true,
+        Special::Function(_) | Special::Foreign => true,
         Special::Counter(_) | Special::Constructor | Special::Other(_) => false,
     }
 }

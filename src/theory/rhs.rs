@@ -6,7 +6,7 @@
 //! last action of an equation is a jump (`tail`).
 
 use crate::builtin::Special;
-use crate::sorts::{Node, OpId, Tree};
+use crate::sorts::{Node, OpId, Tree, Var};
 use crate::term::{Class, SMALL_MAX, Term, header};
 use num_traits::ToPrimitive;
 
@@ -60,8 +60,10 @@ impl Compiler<'_> {
                 self.asm.emit(inst(Op::LoadImm, 0, rest + 1, Term::NONE.0));
             }
             let (pending, available) = (leaf.pending.clone(), leaf.available.len());
+            let values = leaf.values.len();
             let saved = leaf.path.clone();
             leaf.pending.extend([rest, rest + 1]);
+            self.make_room(&rhs, leaf, frame);
             self.start_uses(&rhs, leaf);
             self.hoist(&rhs, root, leaf, frame);
             let slot = leaf.path.top;
@@ -74,11 +76,13 @@ impl Compiler<'_> {
             frame.note(slot + 1);
             leaf.pending = pending;
             leaf.available.truncate(available);
+            leaf.values.truncate(values);
             leaf.path = saved;
             self.asm.place(whole);
         } else {
             self.release(leaf);
         }
+        self.make_room(&rhs, leaf, frame);
         self.start_uses(&rhs, leaf);
         self.hoist(&rhs, root, leaf, frame);
         self.tail(&rhs, root, leaf, frame);
@@ -149,12 +153,17 @@ impl Compiler<'_> {
     ) -> (Reg, Known) {
         match tree.node(at) {
             Node::Var(var) => {
-                let reg = leaf.vars.iter().find(|(v, _)| v == var).expect("bound").1;
+                let mut reg = leaf.vars.iter().find(|(v, _)| v == var).expect("bound").1;
                 if self.has_lazy && leaf.path.lazy[reg as usize] {
-                    leaf.path.lazy[reg as usize] = false;
-                    self.asm.emit(inst(Op::Eval, 0, reg, 0));
-                    let mask = self.mask(at, leaf);
-                    self.asm.emit(mask | if reg < 63 { 1 << reg } else { 0 });
+                    let term = reg;
+                    reg = leaf.values.iter().find(|(v, _)| v == var).expect("made room for").1;
+                    if leaf.path.lazy[reg as usize] {
+                        leaf.path.lazy[reg as usize] = false;
+                        self.asm.emit(inst3(Op::Fresh, 0, reg, term, 0));
+                        self.asm.emit(inst(Op::Eval, 0, reg, 0));
+                        let mask = self.mask(at, leaf);
+                        self.asm.emit(mask | if reg < 63 { 1 << reg } else { 0 });
+                    }
                 }
                 (reg, leaf.path.known[reg as usize])
             }
@@ -339,6 +348,8 @@ impl Compiler<'_> {
     ) -> Vec<Known> {
         let eager = self.plans[op.index()].strategy.segments.first().cloned().unwrap_or_default();
         let is_lazy = self.plans[op.index()].strategy.is_lazy();
+        // What has been evaluated is not evaluated again in a branch.
+        let is_branch = matches!(self.plans[op.index()].special, Some(Special::Branch { .. }));
         let all = self.is_eager(op) || is_joined(self.sy, op.0) && !is_lazy;
         let mut knowns = Vec::with_capacity(args.len());
         for (i, &arg) in args.iter().enumerate() {
@@ -346,7 +357,11 @@ impl Compiler<'_> {
             let known = if all || eager.contains(&(i as u32)) {
                 self.value(tree, arg, target, leaf, frame)
             } else {
-                self.thunk(tree, arg, target, leaf, frame);
+                let nodes = &tree.nodes()[tree.range(arg)];
+                match leaf.available.iter().find(|(key, _)| is_branch && key == nodes) {
+                    Some(&(_, reg)) => self.asm.emit(inst3(Op::Move, 0, target, reg, 0)),
+                    None => self.thunk(tree, arg, target, leaf, frame),
+                }
                 Known::ANY
             };
             knowns.push(known);
@@ -503,12 +518,62 @@ impl Compiler<'_> {
         }
     }
 
-    /// A term that is built but not evaluated.
+    /// A term that is built but not evaluated. Its equal subterms are one, as in Maude: each is
+    /// evaluated once when the whole is.
     pub(super) fn thunk(&mut self, tree: &Tree, at: usize, slot: Reg, leaf: &mut Leaf, frame: &mut Frame) {
+        self.build_unreduced(tree, at, false, slot, leaf, frame);
+    }
+
+    /// The same for a right-hand side that is left as it is: where it would be evaluated, it takes
+    /// what a condition has evaluated.
+    pub(super) fn unreduced_result(&mut self, tree: &Tree, slot: Reg, leaf: &mut Leaf, frame: &mut Frame) {
+        self.build_unreduced(tree, tree.root(), true, slot, leaf, frame);
+    }
+
+    fn build_unreduced(
+        &mut self,
+        tree: &Tree,
+        at: usize,
+        is_eager: bool,
+        slot: Reg,
+        leaf: &mut Leaf,
+        frame: &mut Frame,
+    ) {
+        let eager = if is_eager { self.eager_places(tree, at) } else { Vec::new() };
+        let mut built: Vec<Built> = Vec::new();
+        for (number, place) in self.repeated_inside(tree, at, &eager).into_iter().enumerate() {
+            let target = slot + number as Reg;
+            self.build_over(tree, place, target, &eager, &built, leaf, frame);
+            let is_eager = eager.contains(&place);
+            built.push(Built { nodes: tree.nodes()[tree.range(place)].to_vec(), is_eager, reg: target });
+        }
+        let target = slot + built.len() as Reg;
+        self.build_over(tree, at, target, &eager, &built, leaf, frame);
+        if target != slot {
+            self.asm.emit(inst3(Op::Move, 0, slot, target, 0));
+        }
+    }
+
+    /// The unreduced term at `at`, of which some subterms are built.
+    #[allow(clippy::too_many_arguments)]
+    fn build_over(
+        &mut self,
+        tree: &Tree,
+        at: usize,
+        slot: Reg,
+        eager: &[usize],
+        built: &[Built],
+        leaf: &mut Leaf,
+        frame: &mut Frame,
+    ) {
         frame.note(slot + 1);
+        let is_eager = eager.contains(&at);
+        let nodes = &tree.nodes()[tree.range(at)];
         if let Node::Var(var) = tree.node(at) {
-            let reg = leaf.vars.iter().find(|(v, _)| v == var).expect("bound").1;
-            self.asm.emit(inst3(Op::Move, 0, slot, reg, 0));
+            let has_value = |(v, reg): &&(Var, Reg)| v == var && !leaf.path.lazy[*reg as usize];
+            let value = leaf.values.iter().find(has_value).filter(|_| is_eager);
+            let (_, reg) = value.or(leaf.vars.iter().find(|(v, _)| v == var)).expect("bound");
+            self.asm.emit(inst3(Op::Move, 0, slot, *reg, 0));
             return;
         }
         let is_literal = matches!(tree.node(at), Node::Str { .. } | Node::Qid { .. } | Node::Float { .. });
@@ -516,14 +581,15 @@ impl Compiler<'_> {
             self.value(tree, at, slot, leaf, frame);
             return;
         }
-        let nodes = &tree.nodes()[tree.range(at)];
-        if let Some(&(_, reg)) = leaf.available.iter().find(|(key, _)| key == nodes) {
+        let value = leaf.available.iter().find(|(key, _)| is_eager && key == nodes).map(|a| a.1);
+        let same = built.iter().find(|b| b.is_eager == is_eager && b.nodes == nodes).map(|b| b.reg);
+        if let Some(reg) = value.or(same) {
             self.asm.emit(inst3(Op::Move, 0, slot, reg, 0));
             return;
         }
         let args = tree.args(at);
         for (i, &arg) in args.iter().enumerate() {
-            self.thunk(tree, arg, slot + i as Reg, leaf, frame);
+            self.build_over(tree, arg, slot + i as Reg, eager, built, leaf, frame);
         }
         match tree.node(at).clone() {
             Node::Iter { op, count } => {
@@ -537,4 +603,12 @@ impl Compiler<'_> {
             _ => unreachable!("literals are ground values"),
         }
     }
+}
+
+/// A subterm that is built once.
+struct Built {
+    nodes: Vec<Node>,
+    /// Where it would be evaluated, or where it is left alone? Both are apart, as in Maude.
+    is_eager: bool,
+    reg: Reg,
 }

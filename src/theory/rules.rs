@@ -6,16 +6,19 @@
 //! equations are. A query (the pattern of a search with its condition) is a rule whose results
 //! are its variables' values, left in registers.
 
+use super::TraceStep;
 use super::code::{Assembler, Label, Op, Reg, inst, inst3};
 use super::compile::{Compiler, is_joined};
+use super::join::Join;
 use super::known::Known;
 use super::leaf::Leaf;
 use super::path::{Frame, Path};
+use super::places::{Fit, Places};
 use super::plan;
 use super::rows::{Row, Statements, Whole};
 use crate::builtin::{Builtin, Special};
 use crate::module::Module;
-use crate::sorts::{Node, OpId, Signature, Tree, Var};
+use crate::sorts::{Node, OpId, Tree, Var};
 use crate::term::{Class, Symbols, Term};
 
 /// The rules of a theory, by the operator at the top of the terms that they may rewrite.
@@ -28,6 +31,8 @@ pub struct Rules {
     pub may_rewrite: Vec<bool>,
     /// Operators with such an operator among their arguments' kinds.
     pub may_rewrite_below: Vec<bool>,
+    /// The same among their arguments' sorts: what counts for terms that have a sort.
+    pub may_rewrite_sorted: Vec<bool>,
     /// Operators with a conditional rule.
     pub is_conditional: Vec<bool>,
     /// May conditional rules be tried below the top of a state?
@@ -37,6 +42,8 @@ pub struct Rules {
     pub frozen: Vec<u64>,
     /// The operator that counts its own rewrites, if there is one.
     pub counter: Option<(u32, Builtin)>,
+    /// For states that are soups.
+    pub join: Option<Join>,
 }
 
 /// Code of one rule under one operator. Both take the term in register 0.
@@ -48,6 +55,9 @@ pub struct RuleEntry {
     pub first: u32,
     /// Yields all results, in the order of `search`.
     pub all: u32,
+    /// The same two for a position that a strategy leaves alone: results are not reduced.
+    pub first_unreduced: u32,
+    pub all_unreduced: u32,
     /// Under an associative or iterated operator: is the pattern another one, such as a variable,
     /// that may also match a part? (Patterns with the operator at the top find parts themselves.)
     pub on_portions: bool,
@@ -62,21 +72,23 @@ pub struct Query {
 
 /// Rules whose places are not known yet.
 pub(super) struct RuleLabels {
-    entries: Vec<Vec<(u32, Label, Label)>>,
+    entries: Vec<Vec<(u32, [Label; 4])>>,
     queries: Vec<(Label, Vec<(Var, Reg)>)>,
+    join: Option<Join>,
 }
 
 impl RuleLabels {
     pub fn resolve(self, places: &[u32], module: &Module, sy: &Symbols) -> Rules {
         let at = |label| Assembler::resolve(places, label);
-        let entry = |sym: usize, &(rule, first, all): &(u32, Label, Label)| {
+        let entry = |sym: usize, &(rule, labels): &(u32, [Label; 4])| {
             let lhs = &module.rules[rule as usize].lhs;
             let is_other = lhs.node(lhs.root()).op().is_none_or(|op| op.index() != sym);
             let has_portions = matches!(sy.class(sym as u32), Class::Iter | Class::Assoc | Class::AssocComm);
             let on_portions = is_other && has_portions && takes_parts(module, lhs, OpId(sym as u32));
-            RuleEntry { rule, first: at(first), all: at(all), on_portions }
+            let [first, all, first_unreduced, all_unreduced] = labels.map(at);
+            RuleEntry { rule, first, all, first_unreduced, all_unreduced, on_portions }
         };
-        let all_entries = |(sym, rules): (usize, &Vec<(u32, Label, Label)>)| {
+        let all_entries = |(sym, rules): (usize, &Vec<(u32, [Label; 4])>)| {
             rules.iter().map(|labels| entry(sym, labels)).collect()
         };
         let entries: Vec<Vec<RuleEntry>> = self.entries.iter().enumerate().map(all_entries).collect();
@@ -93,7 +105,18 @@ impl RuleLabels {
             matches!(Special::of(sig, sy, op), Some(Special::Equality { .. } | Special::SortTest { .. }))
         };
         let tests: Vec<bool> = sig.ops().map(|(id, _)| is_test(id)).collect();
-        let (may_rewrite, may_rewrite_below) = may_rewrite(sig, &counter, &entries, &frozen, &tests);
+        let places = Places {
+            module,
+            has_rules: (0..entries.len())
+                .map(|i| {
+                    !entries[i].is_empty() || counter.as_ref().is_some_and(|(sym, _)| *sym as usize == i)
+                })
+                .collect(),
+            frozen: &frozen,
+            tests: &tests,
+        };
+        let (may_rewrite, may_rewrite_below) = places.may_rewrite(Fit::Kind);
+        let (_, may_rewrite_sorted) = places.may_rewrite(Fit::Sort);
         let has_condition = |entry: &RuleEntry| !module.rules[entry.rule as usize].condition.is_empty();
         let is_conditional: Vec<bool> = entries.iter().map(|rules| rules.iter().any(has_condition)).collect();
         // Functions are rarely left in a state (and if one is, nothing is remembered below it).
@@ -101,17 +124,19 @@ impl RuleLabels {
             matches!(Special::of(sig, sy, id), Some(Special::Branch { .. }))
                 || module.equations.iter().any(|eq| eq.lhs.node(eq.lhs.root()).op() == Some(id))
         };
-        let is_open = |(id, _): (OpId, _)| may_rewrite_below[id.index()] && !is_function(id);
-        let has_inner_conditions = is_conditional.contains(&true) && sig.ops().any(is_open);
+        let has_inner_conditions = places.has_inside(&is_conditional, &is_function);
+        let join = self.join.map(|join| join.resolve(at));
         Rules {
             entries,
             queries,
             may_rewrite,
             may_rewrite_below,
+            may_rewrite_sorted,
             is_conditional,
             has_inner_conditions,
             frozen,
             counter,
+            join,
         }
     }
 }
@@ -122,37 +147,6 @@ fn takes_parts(module: &Module, lhs: &Tree, op: OpId) -> bool {
     let is_lowered = module.memberships.iter().any(|mb| mb.term.node(mb.term.root()).op() == Some(op));
     let fits = |var: &Var| is_lowered || decls.iter().any(|decl| sorts.leq(decl.range, var.sort));
     lhs.vars().iter().any(fits)
-}
-
-/// Operators with rules or with such an operator below them, and the latter alone.
-fn may_rewrite(
-    sig: &Signature,
-    counter: &Option<(u32, Builtin)>,
-    entries: &[Vec<RuleEntry>],
-    frozen: &[u64],
-    tests: &[bool],
-) -> (Vec<bool>, Vec<bool>) {
-    let mut may: Vec<bool> = (0..entries.len()).map(|i| !entries[i].is_empty()).collect();
-    if let Some((sym, _)) = counter {
-        may[*sym as usize] = true;
-    }
-    let mut below = vec![false; may.len()];
-    loop {
-        let kinds: Vec<_> = sig.ops().filter(|(id, _)| may[id.index()]).map(|(_, op)| op.range).collect();
-        let mut changed = false;
-        for (id, op) in sig.ops() {
-            let open =
-                |(i, kind): (usize, _)| frozen[id.index()] >> i.min(63) & 1 == 0 && kinds.contains(kind);
-            if !below[id.index()] && !tests[id.index()] && op.domain.iter().enumerate().any(open) {
-                below[id.index()] = true;
-                may[id.index()] = true;
-                changed = true;
-            }
-        }
-        if !changed {
-            return (may, below);
-        }
-    }
 }
 
 impl Compiler<'_> {
@@ -168,28 +162,38 @@ impl Compiler<'_> {
             // Under all operators that it collapses to a pattern is matched by the same code.
             let mut collapsed_code = None;
             for (sym, collapsed) in tops {
-                let (first, all) = match collapsed_code.filter(|_| collapsed) {
+                let labels = match collapsed_code.filter(|_| collapsed) {
                     Some(labels) => labels,
                     None => {
-                        let first = self.rule(index, collapsed, false).0;
-                        let all = self.rule(index, collapsed, true).0;
-                        if collapsed {
-                            collapsed_code = Some((first, all));
+                        let [first, all] = [false, true].map(|all| self.rule(index, collapsed, all).0);
+                        let mut labels = [first, all, first, all];
+                        if self.has_lazy {
+                            self.is_result_left = true;
+                            labels[2] = self.rule(index, collapsed, false).0;
+                            labels[3] = self.rule(index, collapsed, true).0;
+                            self.is_result_left = false;
                         }
-                        (first, all)
+                        if collapsed {
+                            collapsed_code = Some(labels);
+                        }
+                        labels
                     }
                 };
-                entries[sym as usize].push((index as u32, first, all));
+                entries[sym as usize].push((index as u32, labels));
             }
         }
-        let queries = (own..self.rules.len()).map(|index| self.rule(index, true, true)).collect();
-        RuleLabels { entries, queries }
+        let end = self.rules.len();
+        let queries = (own..end).map(|index| self.rule(index, true, true)).collect();
+        let numbers = |rules: &Vec<(u32, [Label; 4])>| rules.iter().map(|rule| rule.0).collect();
+        let numbers: Vec<Vec<u32>> = entries.iter().map(numbers).collect();
+        let join = self.join(&numbers, own..end);
+        RuleLabels { entries, queries, join }
     }
 
     /// The code of a rule or query. Where all results are wanted there may be two functions, one
     /// that matches elements in the best order and one in Maude's, for subjects where that would
     /// change the order of results.
-    fn rule(&mut self, index: usize, collapsed: bool, all: bool) -> (Label, Vec<(Var, Reg)>) {
+    pub(super) fn rule(&mut self, index: usize, collapsed: bool, all: bool) -> (Label, Vec<(Var, Reg)>) {
         if !all || index >= self.module.rules.len() {
             return self.rule_function(index, collapsed, all);
         }
@@ -227,19 +231,29 @@ impl Compiler<'_> {
         };
         let none = self.asm.label();
         self.query_vars.clear();
-        self.rows(vec![row], Path::new(vec![Known::ANY]), Statements::Rules { all }, none, &mut frame);
+        let mut path = Path::new(vec![Known::ANY]);
+        // Where results are reduced, so is the term.
+        path.lazy[0] = self.is_result_left;
+        self.rows(vec![row], path, Statements::Rules { all }, none, &mut frame);
         self.asm.place(none);
         self.asm.emit(inst(Op::Return, 0, 0, 0));
         self.patch_frame(enter, 1, &frame);
         (start, std::mem::take(&mut self.query_vars))
     }
 
-    /// The variables that stand for the rest of a multiset in a left-hand side.
+    /// The variables that stand for the rest of a multiset in a left-hand side, or for a whole one in
+    /// the operator at the top.
     pub(super) fn collectors(&self, lhs: &Tree) -> Vec<Var> {
         let is_bag =
             |at: &usize| lhs.node(*at).op().is_some_and(|op| self.sy.class(op.0) == Class::AssocComm);
         let args = (0..lhs.len()).filter(is_bag).flat_map(|at| lhs.args(at));
-        args.filter_map(|at| if let Node::Var(var) = lhs.node(at) { Some(*var) } else { None }).collect()
+        let var = |at: usize| if let Node::Var(var) = lhs.node(at) { Some(*var) } else { None };
+        let is_soup = |var: &Var| {
+            let kind = self.sig.sorts.kind_of(var.sort);
+            self.sig.ops().any(|(id, op)| op.range == kind && self.sy.class(id.0) == Class::AssocComm)
+        };
+        let whole = lhs.args(lhs.root()).into_iter().filter_map(var).filter(is_soup);
+        args.filter_map(var).chain(whole).collect()
     }
 
     /// Is a function of a rule's condition applied to the whole state, or nearly so? Then it is
@@ -253,10 +267,11 @@ impl Compiler<'_> {
     /// A rule's matcher has been found and its condition holds: gives the result, and goes on
     /// with the next matcher.
     pub(super) fn yield_result(&mut self, index: usize, leaf: &mut Leaf, frame: &mut Frame) {
-        if index >= self.module.rules.len() {
+        if self.rules[index].rhs.is_empty() {
             self.build_collector(leaf, frame);
             self.query_vars = leaf.vars.clone();
-            return self.emit_yield(0, leaf);
+            self.emit_yield(0, leaf);
+            return self.asm.emit_to(Op::Jump, 0, 0, leaf.fail);
         }
         let mut rhs = self.rules[index].rhs.clone();
         if let Some(shorter) = self.reuse_collector(&rhs, leaf, frame, true) {
@@ -277,35 +292,62 @@ impl Compiler<'_> {
             leaf.path.set(rest, Known::ANY);
             leaf.path.set(rest + 1, Known::ANY);
         }
-        self.hoist(&rhs, root, leaf, frame);
+        if !self.is_result_left {
+            self.hoist(&rhs, root, leaf, frame);
+        }
         let slot = leaf.path.take(1);
         frame.note(leaf.path.top);
-        self.value(&rhs, root, slot, leaf, frame);
+        if let Some((count, _)) = self.yields {
+            self.yields = Some((count, slot));
+            let all = rhs.args(root);
+            let elements = if count > 1 { &all[..] } else { &[root][..count] };
+            if count == 0 {
+                // Something must be yielded.
+                self.asm.emit(inst(Op::LoadImm, 0, slot, Term::small(0).0));
+            }
+            self.arguments(elements, &rhs, self.current, slot, leaf, frame);
+            frame.note(slot + count as Reg + 1);
+            self.emit_yield(slot, leaf);
+            return self.asm.emit_to(Op::Jump, 0, 0, leaf.fail);
+        }
+        if self.is_result_left {
+            self.unreduced_result(&rhs, slot, leaf, frame);
+        } else {
+            self.value(&rhs, root, slot, leaf, frame);
+        }
         leaf.path.set_reduced(slot, Known::ANY);
         if let Some(rest) = rest {
             let lhs = &self.rules[index].lhs;
             let op = lhs.node(lhs.root()).op().expect("a pattern with extension has an operator");
             let whole = self.asm.label();
             self.asm.emit_to(Op::IfWhole, 0, rest, whole);
-            if self.sy.class(op.0) == Class::AssocComm {
+            if self.sy.class(op.0) == Class::AssocComm && !self.is_result_left {
                 // As in Maude, what is left of a multiset is a term of its own.
                 self.call_joined(op, rest, 0, leaf);
                 self.asm.emit(inst(Op::LoadImm, 0, rest + 1, Term::NONE.0));
             }
-            self.asm.emit(inst3(Op::WithRest, 0, slot, rest, 0));
+            self.asm.emit(inst3(Op::WithRest, usize::from(self.is_result_left), slot, rest, 0));
             self.asm.emit(u64::from(op.0));
-            self.call_joined(op, slot, 0, leaf);
+            if !self.is_result_left {
+                self.call_joined(op, slot, 0, leaf);
+            }
             self.asm.place(whole);
         }
         frame.note(slot + 1);
         self.emit_yield(slot, leaf);
+        let fragments = self.rules[index].condition.len();
+        if self.trace && fragments > 0 {
+            let statements = Statements::Rules { all: true };
+            self.trace_step(statements, index, TraceStep::TrialGoesOn, leaf);
+            self.trace_step(statements, index, TraceStep::SolveAgain(fragments - 1), leaf);
+        }
+        self.asm.emit_to(Op::Jump, 0, 0, leaf.fail);
     }
 
     fn emit_yield(&mut self, slot: Reg, leaf: &Leaf) {
         let mask = self.mask(0, leaf);
-        self.yields.push(self.asm.words.len());
+        self.yield_places.push(self.asm.words.len());
         self.asm.emit(inst(Op::Yield, 0, slot, 0));
         self.asm.emit(mask);
-        self.asm.emit_to(Op::Jump, 0, 0, leaf.fail);
     }
 }

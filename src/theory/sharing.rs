@@ -6,9 +6,11 @@
 
 use crate::module::Fragment;
 use crate::sorts::{Node, OpId, Tree};
+use crate::term::Term;
 
-use super::code::Reg;
+use super::code::{Op, Reg, inst};
 use super::compile::Compiler;
+use super::known::Known;
 use super::leaf::Leaf;
 use super::path::Frame;
 
@@ -69,7 +71,7 @@ impl Compiler<'_> {
     }
 
     /// Places that are evaluated for certain when the term is: inner ones first.
-    fn eager_places(&self, tree: &Tree, root: usize) -> Vec<usize> {
+    pub(super) fn eager_places(&self, tree: &Tree, root: usize) -> Vec<usize> {
         let mut places = Vec::new();
         let mut work = vec![root];
         while let Some(at) = work.pop() {
@@ -91,8 +93,47 @@ impl Compiler<'_> {
         self.plans[op.index()].strategy.is_standard(self.sig.op(op).arity())
     }
 
+    /// One place of each subterm that occurs several times in the term at `root`, inner ones first;
+    /// among the places of `eager` and among the others.
+    pub(super) fn repeated_inside(&self, tree: &Tree, root: usize, eager: &[usize]) -> Vec<usize> {
+        let range = tree.range(root);
+        if range.len() > 2000 {
+            return Vec::new();
+        }
+        let same = |a: usize, b: usize| {
+            tree.nodes()[tree.range(a)] == tree.nodes()[tree.range(b)]
+                && eager.contains(&a) == eager.contains(&b)
+        };
+        let mut repeated: Vec<usize> = Vec::new();
+        for at in range.clone().filter(|&at| tree.node(at).arity() > 0) {
+            let occurs_before = (range.start..at).any(|before| same(before, at));
+            if occurs_before && !repeated.iter().any(|&place| same(place, at)) {
+                repeated.push(at);
+            }
+        }
+        repeated
+    }
+
+    /// Makes room for the values of variables whose terms may not be reduced.
+    pub(super) fn make_room(&mut self, tree: &Tree, leaf: &mut Leaf, frame: &mut Frame) {
+        if !self.has_lazy {
+            return;
+        }
+        for var in tree.vars() {
+            let Some(&(_, term)) = leaf.vars.iter().find(|(v, _)| *v == var) else { continue };
+            if leaf.path.lazy[term as usize] && !leaf.values.iter().any(|(v, _)| *v == var) {
+                let slot = leaf.path.take(1);
+                frame.note(leaf.path.top);
+                self.asm.emit(inst(Op::LoadImm, 0, slot, Term::small(0).0));
+                leaf.path.set(slot, Known::ANY);
+                leaf.values.push((var, slot));
+            }
+        }
+    }
+
     /// Evaluates shared subterms first, each into a register of its own.
     pub(super) fn hoist(&mut self, tree: &Tree, root: usize, leaf: &mut Leaf, frame: &mut Frame) {
+        self.make_room(tree, leaf, frame);
         if leaf.shared.is_empty() {
             return;
         }
@@ -135,10 +176,11 @@ impl Compiler<'_> {
     /// What a branch makes available is not available after it.
     pub(super) fn in_branch(&mut self, leaf: &mut Leaf, body: impl FnOnce(&mut Self, &mut Leaf)) {
         let (path, available, shared) = (leaf.path.clone(), leaf.available.len(), leaf.shared.clone());
-        let uses = leaf.last_use.clone();
+        let (uses, values) = (leaf.last_use.clone(), leaf.values.len());
         body(self, leaf);
         leaf.path = path;
         leaf.available.truncate(available);
+        leaf.values.truncate(values);
         leaf.shared = shared;
         leaf.last_use = uses;
     }
@@ -159,8 +201,8 @@ impl Compiler<'_> {
         for (at, &above) in parent.iter().enumerate() {
             match rhs.node(at) {
                 Node::Var(var) => {
-                    if let Some(&(_, reg)) = leaf.vars.iter().find(|(v, _)| v == var) {
-                        note(reg, above);
+                    for (_, reg) in leaf.vars.iter().chain(&leaf.values).filter(|(v, _)| v == var) {
+                        note(*reg, above);
                     }
                 }
                 _ => {

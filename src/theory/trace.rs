@@ -1,6 +1,8 @@
 //! Tracing code: what the machine reports to those who watch. Other code has none of it.
 
-use crate::sorts::OpId;
+use crate::module::Fragment;
+use crate::sorts::{OpId, Tree, Var};
+use crate::term::normalize;
 
 use super::code::{Op, Reg, inst};
 use super::compile::Compiler;
@@ -33,14 +35,23 @@ impl Compiler<'_> {
             Statements::Rules { .. } => TraceKind::Rule,
         };
         let mut vars = leaf.vars.clone();
-        let order = self.lhs(statements, index).vars();
-        vars.sort_by_key(|(var, _)| order.iter().position(|v| v == var).unwrap_or(order.len()));
-        let unbound = condition_vars(self.condition(statements, index));
-        for var in unbound {
+        let condition = self.condition(statements, index);
+        for var in condition_vars(condition) {
             if !vars.iter().any(|(v, _)| *v == var) {
                 vars.push((var, TracePoint::UNBOUND));
             }
         }
+        // As Maude numbers them: in the order of the patterns when these are in normal form.
+        let patterns = condition.iter().filter_map(|fragment| match fragment {
+            Fragment::Match(pattern, _) | Fragment::Rewrite(_, pattern) => Some(pattern),
+            Fragment::Equal(..) | Fragment::Sort(..) => None,
+        });
+        let normal = |tree: &Tree| normalize(self.sy, self.names, tree);
+        let order: Vec<Var> = std::iter::once(self.lhs(statements, index))
+            .chain(patterns)
+            .flat_map(|tree| normal(tree).vars())
+            .collect();
+        vars.sort_by_key(|(var, _)| order.iter().position(|v| v == var).unwrap_or(order.len()));
         let old_sort = self.old_sort;
         let rest = leaf.traced_rest;
         self.traces.push(TracePoint { kind, index, vars, step, old_sort, rest });
