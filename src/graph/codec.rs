@@ -14,6 +14,7 @@
 //! the decoded state where the words below are the same.
 
 use super::decode::{Decoder, collection};
+use super::delta::Ascending;
 use super::encode::{Encoder, is_list};
 use super::node::{self, Head, Kind};
 use super::pairs::{Full, TooMany};
@@ -48,6 +49,8 @@ pub struct Codec {
     values: Vec<u32>,
     terms: Vec<Term>,
     is_changed: Vec<bool>,
+    /// How much of it has been made since the heap was last cut back.
+    readiness: Readiness,
     /// Are the terms still the terms of those words? Not if they may be evaluated in place.
     is_stable: bool,
     /// What its root looks like if it is of the most frequent kind.
@@ -55,6 +58,17 @@ pub struct Codec {
     /// The same for a state on its way to the store.
     next: Vec<u32>,
     form: Vec<u32>,
+    /// The steps of folding it that are not those of the decoded state.
+    todo: u64,
+    pub(super) ascending: Ascending,
+}
+
+/// How much of a state is on the heap: nothing, the terms of its words, or its own term.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Readiness {
+    Read,
+    Parts,
+    Whole,
 }
 
 /// A decoded root that is a flat set, or that has one as its only argument: headers on the heap.
@@ -67,9 +81,19 @@ struct Plain {
 
 /// The root pair of a vector: what there is in the store of a state, beside shared parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Root(u32, u32);
+pub struct Root(pub(super) u32, pub(super) u32);
 
 impl Root {
+    /// Both words in one.
+    pub fn to_word(self) -> u64 {
+        u64::from(self.0) << 32 | u64::from(self.1)
+    }
+
+    /// The root with these words.
+    pub fn from_word(word: u64) -> Root {
+        Root((word >> 32) as u32, word as u32)
+    }
+
     /// Asks for the pair that this will be compared with. A few may be asked for before the first
     /// of them is put.
     #[inline]
@@ -103,21 +127,19 @@ impl Codec {
             values: Vec::new(),
             terms: Vec::new(),
             is_changed: Vec::new(),
+            readiness: Readiness::Read,
             is_stable: false,
             plain: None,
             next: Vec::new(),
             form: Vec::new(),
+            todo: 0,
+            ascending: Ascending::default(),
         }
-    }
-
-    /// Has a term been encoded in which something is not reduced?
-    pub fn has_lazy(&self) -> bool {
-        self.encoder.has_lazy()
     }
 
     /// Bytes of this thread's tables, and of the kept part of the heap.
     pub fn bytes(&self) -> usize {
-        self.encoder.bytes() + self.decoder.bytes() + (self.mark - self.base) * 4
+        self.encoder.bytes() + self.decoder.bytes() + self.mark.saturating_sub(self.base) * 4
     }
 
     /// The term of a state. Everything that was allocated since the last call must be dead,
@@ -131,8 +153,46 @@ impl Codec {
         state: StateId,
         kept: &mut [Term],
     ) -> Term {
+        self.go_to(store, state);
+        self.restore(store, heap, sy, kept)
+    }
+
+    /// Reads a state, whose term may be asked for by [`Codec::restore`].
+    pub fn go_to(&mut self, store: &Store, state: StateId) {
+        store.prefetch_next(state);
+        let (left, right) = store.root(state);
+        self.go_to_root(store, Root(left, right));
+    }
+
+    /// The same for a state that need not be in the store.
+    pub fn go_to_root(&mut self, store: &Store, root: Root) {
+        self.unfold(store, (root.0, root.1));
+        self.is_stable = false;
+        self.plain = None;
+        self.readiness = Readiness::Read;
+    }
+
+    /// How much of the state that was read last is on the heap?
+    #[inline]
+    pub fn readiness(&self, heap: &Heap) -> Readiness {
+        if heap.collections == self.collections { self.readiness } else { Readiness::Read }
+    }
+
+    /// The term of the state that was read last; see [`Codec::decode`].
+    pub fn restore(&mut self, store: &Store, heap: &mut Heap, sy: &Symbols, kept: &mut [Term]) -> Term {
+        if self.readiness(heap) == Readiness::Read {
+            self.restore_parts(store, heap, sy, kept);
+        }
+        self.readiness = Readiness::Whole;
+        let root = self.build(heap, sy);
+        self.plain = if self.is_stable { self.plain_form(heap, root) } else { None };
+        root
+    }
+
+    /// The terms of the words of the state that was read last. The heap is cut back first.
+    pub fn restore_parts(&mut self, store: &Store, heap: &mut Heap, sy: &Symbols, kept: &mut [Term]) {
         self.clear_heap(heap, kept);
-        self.unfold(store, state);
+        self.readiness = Readiness::Parts;
         // Elements in which something is not reduced are made above the mark.
         let mut fleeting = false;
         let words = self.shapes.get(self.shape).len;
@@ -163,9 +223,6 @@ impl Codec {
                 }
             }
         }
-        let root = self.build(heap, sy);
-        self.plain = if fleeting { None } else { self.plain_form(heap, root) };
-        root
     }
 
     /// The headers of a root that is a flat set, or that has one as its only argument.
@@ -187,6 +244,7 @@ impl Codec {
 
     /// Makes the heap ready for the next state.
     fn clear_heap(&mut self, heap: &mut Heap, kept: &mut [Term]) {
+        self.readiness = Readiness::Read;
         self.decoder.forget_fleeting();
         let is_moved = heap.collections != self.collections;
         if is_moved {
@@ -220,9 +278,7 @@ impl Codec {
     }
 
     /// Reads the vector of a state over that of the last one, where they differ.
-    fn unfold(&mut self, store: &Store, state: StateId) {
-        store.prefetch_next(state);
-        let root = store.root(state);
+    fn unfold(&mut self, store: &Store, root: (u32, u32)) {
         let word = vector::start(store, root).0;
         let is_same = self.shape != NO_SHAPE && self.shapes.get(self.shape).word == word;
         if !is_same {
@@ -343,6 +399,75 @@ impl Codec {
         store.put_state_keyed(&mut self.spares, (root.0, root.1), key)
     }
 
+    /// What the root of the state that was read last looks like.
+    pub(super) fn form(&self) -> &[u32] {
+        &self.shapes.get(self.shape).form
+    }
+
+    /// The words of the state that was read last, after its shape.
+    #[inline]
+    pub(super) fn words(&self) -> &[u32] {
+        &self.values[1..self.shapes.get(self.shape).len]
+    }
+
+    /// The terms of those words, if they have been made.
+    pub(super) fn terms(&self) -> &[Term] {
+        &self.terms[1..self.shapes.get(self.shape).len]
+    }
+
+    pub(super) fn spares(&mut self) -> &mut Spares {
+        &mut self.spares
+    }
+
+    pub(super) fn shape_word(&mut self, store: &Store, form: &[u32]) -> Result<u32, Full> {
+        let shape = self.shapes.of_form(store, &mut self.spares, form)?;
+        Ok(self.shapes.get(shape).word)
+    }
+
+    /// Makes a copy of the vector that was read last, to be changed and folded. False if vectors of
+    /// this length are folded otherwise.
+    #[inline]
+    pub(super) fn begin_next(&mut self) -> bool {
+        self.next.clear();
+        self.next.extend_from_slice(&self.values);
+        self.todo = 0;
+        !self.shapes.get(self.shape).plan.paths.is_empty()
+    }
+
+    /// Sets a word of the copy; says whether it is another.
+    #[inline]
+    pub(super) fn set_next(&mut self, position: usize, word: u32) -> bool {
+        let is_other = self.next[position + 1] != word;
+        if is_other {
+            self.next[position + 1] = word;
+            self.todo |= self.shapes.get(self.shape).plan.paths[position + 1];
+        }
+        is_other
+    }
+
+    /// The words of the copy, and more.
+    #[inline]
+    pub(super) fn next_words(&self) -> &[u32] {
+        &self.next[1..]
+    }
+
+    /// The root pair of the copy: what is above a changed word is folded anew.
+    #[inline]
+    pub(super) fn fold_next(&mut self, store: &Store) -> Result<(u32, u32), Full> {
+        let Shape { len, plan, .. } = self.shapes.get(self.shape);
+        let next = &mut self.next[..];
+        let mut todo = self.todo;
+        while todo != 0 {
+            let i = todo.trailing_zeros() as usize;
+            todo &= todo - 1;
+            let (a, b) = plan.steps[i];
+            let part = store.put_part(&mut self.spares, next[a as usize], next[b as usize])?;
+            next[len + i] = vector::inner(part);
+        }
+        let (left, right) = plan.steps[plan.steps.len() - 1];
+        Ok((next[left as usize], next[right as usize]))
+    }
+
     /// Finds or puts a state; `parent` is its parent if it is new. For one thread at a time.
     pub fn insert(
         &mut self,
@@ -440,32 +565,23 @@ impl Codec {
             return Ok(None);
         }
         let Some(pairs) = heap.flat_bag(bag).filter(|pairs| pairs.len() == 2 * n) else { return Ok(None) };
-        let Shape { len, plan, .. } = self.shapes.get(self.shape);
+        let plan = &self.shapes.get(self.shape).plan;
         self.next.clear();
         self.next.extend_from_slice(&self.values);
-        let next = &mut self.next[..];
-        let mut todo = 0;
+        self.todo = 0;
         for (i, (pair, &old)) in pairs.chunks_exact(2).zip(&self.terms[1..=n]).enumerate() {
             if pair[1].0 != 1 {
                 return Ok(None);
             }
             if pair[0] != old {
                 let word = self.encoder.word(store, &mut self.spares, heap, sy, pair[0])?;
-                if word != next[i + 1] {
-                    next[i + 1] = word;
-                    todo |= plan.paths[i + 1];
+                if word != self.next[i + 1] {
+                    self.next[i + 1] = word;
+                    self.todo |= plan.paths[i + 1];
                 }
             }
         }
-        while todo != 0 {
-            let i = todo.trailing_zeros() as usize;
-            todo &= todo - 1;
-            let (a, b) = plan.steps[i];
-            let part = store.put_part(&mut self.spares, next[a as usize], next[b as usize])?;
-            next[len + i] = vector::inner(part);
-        }
-        let (left, right) = plan.steps[plan.steps.len() - 1];
-        Ok(Some((next[left as usize], next[right as usize])))
+        self.fold_next(store).map(Some)
     }
 
     /// Writes the words of a state to `next`, after a place for its shape, and its form.

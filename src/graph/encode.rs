@@ -46,10 +46,6 @@ impl Encoder {
         self.words[t.at()] = word;
     }
 
-    pub fn has_lazy(&self) -> bool {
-        !self.lazy.is_empty()
-    }
-
     pub fn bytes(&self) -> usize {
         self.words.capacity() * 4
     }
@@ -108,6 +104,9 @@ impl Encoder {
         const MAX: usize = 7;
         let n = heap.layout(t) as usize;
         let sym = heap.sym(sy, t);
+        if sy.class(sym) == Class::Assoc && n != Layout::Raw as usize && !heap.is_unreduced(t) {
+            return self.short_list(store, spares, heap, sy, t);
+        }
         if n > MAX || heap.is_unreduced(t) || n != node::arity(sy, sym) || is_list(sy, sym) {
             return Ok(None);
         }
@@ -131,6 +130,32 @@ impl Encoder {
             vector[i + 1] = word;
         }
         node::put(store, spares, &vector[..=n]).map(Some)
+    }
+
+    /// A list of few elements whose words are known.
+    fn short_list(
+        &mut self,
+        store: &Store,
+        spares: &mut Spares,
+        heap: &Heap,
+        sy: &Symbols,
+        t: Term,
+    ) -> Result<Option<u32>, Full> {
+        const MAX: usize = 14;
+        let elements = heap.args(t);
+        if elements.len() > MAX {
+            return Ok(None);
+        }
+        let mut vector = [0; MAX + 2];
+        vector[0] = Head::new(Kind::List, heap.sym(sy, t), heap.sort(sy, t)).0;
+        vector[1] = elements.len() as u32;
+        for (slot, &element) in vector[2..].iter_mut().zip(elements) {
+            match self.known(element) {
+                0 => return Ok(None),
+                word => *slot = word,
+            }
+        }
+        node::put(store, spares, &vector[..elements.len() + 2]).map(Some)
     }
 
     fn deep(

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::codec::Codec;
+use super::codec::{Codec, Root};
+use super::joiner::{Hands, Joiner};
 use super::pairs::Full;
 use super::store::{Inserted, StateId, Store};
 use crate::base::{Cancel, Interrupt};
-use crate::rewrite::{Machine, Step, Steps};
+use crate::rewrite::{Machine, Steps};
 use crate::sorts::Tree;
 use crate::term::Term;
 use crate::theory::Theory;
@@ -16,6 +17,25 @@ pub struct Explorer {
     pub machine: Machine,
     codec: Codec,
     steps: Steps,
+    /// A faster way, for theories where states are soups; and is it taken from the open state?
+    joiner: Option<Box<Joiner>>,
+    is_joining: bool,
+}
+
+/// A result of rewriting the open state once. It is there until the next one is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Index into the module's rules.
+    pub rule: u32,
+    pub(super) to: Target,
+}
+
+/// Where a step leads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target {
+    Term(Term),
+    /// The joiner knows which elements of the open state are replaced.
+    Replaced,
 }
 
 impl Explorer {
@@ -30,69 +50,181 @@ impl Explorer {
         let has_memo = machine.theory.module.signature.ops().any(|(_, op)| op.memo);
         machine.keeps_terms = has_memo || machine.theory.rules.has_inner_conditions;
         let codec = Codec::new(&machine.heap, !machine.keeps_terms);
-        Explorer { machine, codec, steps: Steps::default() }
+        // Tests compare both ways.
+        let is_plain = cfg!(debug_assertions) && std::env::var_os("RWL_PLAIN").is_some();
+        let joiner = Joiner::new(&machine.theory).filter(|_| !is_plain);
+        let steps = Steps::default();
+        Explorer { machine, codec, steps, joiner: joiner.map(Box::new), is_joining: false }
     }
 
     /// The term of a state, valid until the next call of this or [`Explorer::open`].
     pub fn load(&mut self, store: &Store, state: StateId) -> Term {
-        self.steps.end(&mut self.machine);
+        self.close();
+        self.codec.go_to(store, state);
+        self.restore(store)
+    }
+
+    /// The same for a state that need not be in the store.
+    pub fn load_root(&mut self, store: &Store, root: Root) -> Term {
+        self.close();
+        self.codec.go_to_root(store, root);
+        self.restore(store)
+    }
+
+    /// The term of the state that was read last.
+    fn restore(&mut self, store: &Store) -> Term {
         self.machine.tidy();
         let Machine { heap, theory, .. } = &mut self.machine;
-        self.codec.decode(store, heap, &theory.symbols, state, &mut [])
+        self.codec.restore(store, heap, &theory.symbols, &mut [])
     }
 
     /// Goes to a state, to take its steps one by one.
     pub fn open(&mut self, store: &Store, state: StateId) {
-        let term = self.load(store, state);
+        self.close();
+        self.codec.go_to(store, state);
+        self.begin(store);
+    }
+
+    /// The same for a state that need not be in the store.
+    pub fn open_root(&mut self, store: &Store, root: Root) {
+        self.close();
+        self.codec.go_to_root(store, root);
+        self.begin(store);
+    }
+
+    fn begin(&mut self, store: &Store) {
+        if let Some(joiner) = self.joiner.as_mut().filter(|_| !self.machine.has_vain()) {
+            self.is_joining = joiner.begin(&self.codec);
+            if self.is_joining {
+                return;
+            }
+        }
+        let term = self.restore(store);
         self.steps.begin(&mut self.machine, term);
     }
 
     /// Takes no more steps from the state that is open.
     pub fn close(&mut self) {
         self.steps.end(&mut self.machine);
+        if std::mem::take(&mut self.is_joining)
+            && let Some(joiner) = &mut self.joiner
+        {
+            joiner.end(&mut self.machine);
+        }
     }
 
     /// The next step from the state that is open.
     #[inline]
-    pub fn step(&mut self) -> Result<Option<Step>, Interrupt> {
-        self.steps.next(&mut self.machine)
+    pub fn step(&mut self, store: &Store) -> Result<Option<Step>, Interrupt> {
+        if let Some((joiner, mut hands)) = self.joining() {
+            if joiner.settle(store, &mut hands)? {
+                return joiner.next(store, &mut hands);
+            }
+            joiner.state(store, &mut hands);
+            self.is_joining = false;
+        }
+        let step = self.steps.next(&mut self.machine)?;
+        Ok(step.map(|step| Step { rule: step.rule, to: Target::Term(step.term) }))
     }
 
-    /// The term of the state that is open.
-    pub fn term(&self) -> Term {
-        self.steps.term(&self.machine)
+    #[inline]
+    fn joining(&mut self) -> Option<(&mut Joiner, Hands<'_>)> {
+        let Explorer { machine, codec, steps, joiner, is_joining } = self;
+        joiner.as_deref_mut().filter(|_| *is_joining).map(|joiner| (joiner, Hands { machine, codec, steps }))
     }
 
-    /// The number of a term as a state; for one thread at a time.
-    pub fn insert(&mut self, store: &Store, term: Term, parent: StateId) -> Result<Inserted, Full> {
+    /// The term of the state that is open, from which no more steps are taken.
+    pub fn term(&mut self, store: &Store) -> Term {
+        match self.joining() {
+            Some((joiner, hands)) => joiner.state(store, &mut { hands }),
+            None => self.steps.term(&self.machine),
+        }
+    }
+
+    /// The term of the last step, which has been inserted. It is valid until the next step.
+    pub fn step_term(&mut self, store: &Store, step: Step) -> Term {
+        match (step.to, self.joining()) {
+            (Target::Term(term), _) => term,
+            (Target::Replaced, Some((joiner, hands))) => joiner.term(store, &mut { hands }),
+            (Target::Replaced, None) => unreachable!("elements are replaced by joining"),
+        }
+    }
+
+    /// May a query match where the last step, which has been inserted, leads to? It is asked before
+    /// the term is made.
+    pub fn may_match(&self, store: &Store, step: Step, query: usize) -> bool {
+        match (step.to, &self.joiner) {
+            (Target::Replaced, Some(joiner)) => joiner.may_match(store, &self.machine, query),
+            _ => true,
+        }
+    }
+
+    /// Does a query match the state that is open? `None` if only its term can tell.
+    pub fn has_match(&mut self, store: &Store, query: usize) -> Result<Option<bool>, Interrupt> {
+        match self.joining() {
+            Some((joiner, mut hands)) => joiner.has_match(store, &mut hands, query),
+            None => Ok(None),
+        }
+    }
+
+    /// The root of the state where the last step leads to, which is not put into the store.
+    pub fn root(&mut self, store: &Store, step: Step) -> Result<Root, Full> {
+        match (step.to, self.joining()) {
+            (Target::Replaced, Some((joiner, hands))) => joiner.root(store, &mut { hands }),
+            (Target::Term(term), _) => self.term_root(store, term),
+            (Target::Replaced, None) => unreachable!("elements are replaced by joining"),
+        }
+    }
+
+    /// The root of a term as a state.
+    pub fn term_root(&mut self, store: &Store, term: Term) -> Result<Root, Full> {
         let Machine { heap, theory, .. } = &self.machine;
-        self.codec.insert(store, heap, &theory.symbols, term, parent)
+        self.codec.root(store, heap, &theory.symbols, term)
+    }
+
+    /// The number of the state where the last step leads to; for one thread at a time.
+    pub fn insert(&mut self, store: &Store, step: Step, parent: StateId) -> Result<Inserted, Full> {
+        if let (Target::Replaced, Some((joiner, hands))) = (step.to, self.joining()) {
+            let root = joiner.root(store, &mut { hands })?;
+            return self.codec.put(store, root, parent);
+        }
+        let Target::Term(term) = step.to else { unreachable!("elements are replaced by joining") };
+        self.insert_term(store, term, parent)
     }
 
     /// The same in a keyed level.
-    pub fn insert_keyed(&mut self, store: &Store, term: Term, key: u64) -> Result<Inserted, Full> {
+    pub fn insert_keyed(&mut self, store: &Store, step: Step, key: u64) -> Result<Inserted, Full> {
+        if let (Target::Replaced, Some((joiner, hands))) = (step.to, self.joining()) {
+            let root = joiner.root(store, &mut { hands })?;
+            return self.codec.put_keyed(store, root, key);
+        }
+        let Target::Term(term) = step.to else { unreachable!("elements are replaced by joining") };
         let Machine { heap, theory, .. } = &self.machine;
         self.codec.insert_keyed(store, heap, &theory.symbols, term, key)
     }
 
-    /// The reduced form of a term.
-    pub fn reduce(&mut self, tree: &Tree) -> Result<Term, Interrupt> {
-        self.machine.reduce(tree)
+    /// The number of a term as a state; for one thread at a time.
+    pub fn insert_term(&mut self, store: &Store, term: Term, parent: StateId) -> Result<Inserted, Full> {
+        let Machine { heap, theory, .. } = &self.machine;
+        self.codec.insert(store, heap, &theory.symbols, term, parent)
     }
 
-    /// Has a state been inserted in which something is not reduced? Rules would change it in place.
-    pub fn has_unreduced(&self) -> bool {
-        self.codec.has_lazy()
+    /// The reduced form of a term.
+    pub fn reduce(&mut self, tree: &Tree) -> Result<Term, Interrupt> {
+        let term = self.machine.reduce(tree)?;
+        Ok(self.machine.as_state(term))
     }
 
     /// Forgets whatever was being done, after an interrupt.
     pub fn reset(&mut self) {
         self.steps = Steps::default();
+        self.is_joining = false;
         self.machine.reset();
     }
 
     /// Bytes of this thread's own memory.
     pub fn bytes(&self) -> usize {
-        self.machine.heap.capacity() * 4 + self.codec.bytes()
+        let joiner = self.joiner.as_ref().map_or(0, |joiner| joiner.bytes());
+        self.machine.heap.capacity() * 4 + self.codec.bytes() + joiner
     }
 }

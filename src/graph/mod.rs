@@ -3,11 +3,19 @@
 
 mod codec;
 mod decode;
+mod delta;
+mod elements;
 mod encode;
 mod explorer;
+mod join;
+mod joiner;
 mod level;
+mod model;
 mod node;
 mod pairs;
+mod region;
+mod regions;
+mod saved;
 mod search;
 mod segments;
 mod shape;
@@ -18,11 +26,15 @@ mod system;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod tuples;
 mod vector;
 
 pub use codec::{Codec, Root};
 pub use level::key;
+pub use model::{Case, Model, ModelSetup, ModelWorker, Reading};
 pub use pairs::{Full, TooMany};
+pub use region::ModelRegion;
+pub use regions::{ExplicitRegion, Region, Regions, Seed};
 pub use search::{Arrow, Limits, Progress, Search, Solution, Watcher};
 pub use store::{Inserted, Spares, StateId, Store, Usage};
 pub use system::{Explicit, RuleId, State, Stop, System, Worker};

@@ -32,7 +32,7 @@ pub enum Kind {
 }
 
 /// A node's first word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Head(pub u32);
 
 /// Some subterm, perhaps the node itself, is not reduced: evaluation may change it in place.

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex};
 use super::explorer::Explorer;
 use super::level::key;
 use super::pairs::Full;
-use super::store::{StateId, Store};
+use super::store::{Inserted, StateId, Store};
 use crate::base::{Cancel, Interrupt};
-use crate::rewrite::Machine;
+use crate::rewrite::{Machine, Tried};
 use crate::sorts::{SortId, Tree, Var};
 use crate::term::Term;
 use crate::theory::Theory;
@@ -98,9 +98,8 @@ pub struct Search {
     given: u64,
     /// After an interrupt: is matching begun anew?
     retries: bool,
-    /// Was a level interrupted that several threads explored? Its states have no final numbers,
-    /// so the search cannot go on.
-    is_broken: bool,
+    /// Was a level interrupted that several threads explored? Its states have no final numbers yet.
+    is_level_open: bool,
     pub watcher: Option<Watcher>,
     /// Has the initial state been reached (by a step, except with `=>*`)?
     is_initial_reached: bool,
@@ -109,6 +108,8 @@ pub struct Search {
     team_rules: u64,
     fired: Vec<u64>,
     finals: u64,
+    /// What rules tried in vain inside states, on all threads.
+    tried: Arc<Tried>,
     /// From this state on only one step was made from each, to see whether it is final.
     probed_from: u32,
 }
@@ -116,7 +117,7 @@ pub struct Search {
 impl Search {
     /// Starts from a term; query 0 of the machine's theory is what is looked for.
     pub fn new(
-        machine: Machine,
+        mut machine: Machine,
         limits: Limits,
         initial: &Tree,
         arrow: Arrow,
@@ -124,7 +125,10 @@ impl Search {
     ) -> Result<Search, Interrupt> {
         let one = if arrow == Arrow::One { 1 } else { u64::MAX };
         let theory = machine.theory.clone();
+        let tried = Arc::<Tried>::default();
+        machine.share_trials(&tried);
         let mut search = Search {
+            tried,
             worker: Explorer::with(machine),
             store: Store::new(),
             team: None,
@@ -141,7 +145,7 @@ impl Search {
             matching: None,
             given: 0,
             retries: false,
-            is_broken: false,
+            is_level_open: false,
             watcher: None,
             is_initial_reached: false,
             rewrites: 0,
@@ -153,7 +157,7 @@ impl Search {
             limits,
         };
         let term = search.worker.reduce(initial)?;
-        search.insert(term, StateId::NONE)?;
+        search.insert(StateId::NONE, |worker, store, parent| worker.insert_term(store, term, parent))?;
         Ok(search)
     }
 
@@ -177,9 +181,6 @@ impl Search {
 
     /// The state of the next solution, whose matcher is on the machine.
     fn advance(&mut self) -> Result<Option<u32>, Interrupt> {
-        if self.is_broken {
-            return Err(Interrupt::Cancelled);
-        }
         let retries = std::mem::take(&mut self.retries);
         let is_first = !self.is_initial_reached && self.arrow == Arrow::Star;
         let found = match self.matching {
@@ -219,14 +220,15 @@ impl Search {
         Ok(found)
     }
 
-    /// The number of a term as a state, and whether it is new.
-    fn insert(&mut self, term: Term, parent: StateId) -> Result<(u32, bool), Interrupt> {
+    /// The number of a state, and whether it is new.
+    fn insert(
+        &mut self,
+        parent: StateId,
+        insert: impl Fn(&mut Explorer, &Store, StateId) -> Result<Inserted, Full>,
+    ) -> Result<(u32, bool), Interrupt> {
         loop {
-            match self.worker.insert(&self.store, term, parent) {
+            match insert(&mut self.worker, &self.store, parent) {
                 Ok(inserted) => {
-                    if self.worker.has_unreduced() {
-                        return Err(Interrupt::Unreduced);
-                    }
                     let number = inserted.number.0;
                     let is_new = number >= self.found;
                     self.found += u32::from(is_new);
@@ -270,13 +272,13 @@ impl Search {
             if !self.is_open && !self.open()? {
                 return Ok(None);
             }
-            let Some(step) = self.worker.step()? else {
+            let Some(step) = self.worker.step(&self.store)? else {
                 self.is_open = false;
                 self.current += 1;
                 if self.successors == 0 {
                     self.finals += 1;
-                    if self.arrow == Arrow::Final {
-                        let term = self.worker.term();
+                    if self.arrow == Arrow::Final && self.worker.has_match(&self.store, 0)? != Some(false) {
+                        let term = self.worker.term(&self.store);
                         if let Some(state) = self.candidate(self.current - 1, term)? {
                             return Ok(Some(state));
                         }
@@ -286,7 +288,9 @@ impl Search {
             };
             self.successors += 1;
             self.fired[step.rule as usize] += 1;
-            let (state, mut is_new) = self.insert(step.term, StateId(self.current))?;
+            let parent = StateId(self.current);
+            let (state, mut is_new) =
+                self.insert(parent, |worker, store, parent| worker.insert(store, step, parent))?;
             if self.is_probe() {
                 self.worker.close();
                 self.is_open = false;
@@ -296,11 +300,11 @@ impl Search {
                 self.is_initial_reached = true;
                 is_new = true;
             }
-            if is_new
-                && self.arrow != Arrow::Final
-                && let Some(state) = self.candidate(state, step.term)?
-            {
-                return Ok(Some(state));
+            if is_new && self.arrow != Arrow::Final && self.worker.may_match(&self.store, step, 0) {
+                let term = self.worker.step_term(&self.store, step);
+                if let Some(state) = self.candidate(state, term)? {
+                    return Ok(Some(state));
+                }
             }
         }
     }
@@ -314,6 +318,7 @@ impl Search {
             if self.current == self.level_end {
                 self.depth += 1;
                 (self.level_first, self.level_end) = (self.level_end, self.found);
+                self.tried.begin_level();
             }
             let is_probe = self.is_probe();
             if self.depth >= self.depth_max && !is_probe {
@@ -324,7 +329,7 @@ impl Search {
             }
             let is_start = self.current == self.level_first;
             let is_large = !is_probe && self.level_end - self.level_first >= PARALLEL_MIN;
-            let is_known = self.store.len() > self.found;
+            let is_known = self.store.len() > self.found && !self.is_level_open;
             if is_start && is_large && !is_known && self.limits.threads > 1 && self.explore_level()? {
                 continue;
             }
@@ -348,11 +353,12 @@ impl Search {
     }
 
     /// Explores the whole level with all threads. Returns false if there is a solution: then one
-    /// thread must go through the level again.
+    /// thread must go through the level again. It must also after an interrupt, since states that
+    /// are known already are not looked at.
     fn explore_level(&mut self) -> Result<bool, Interrupt> {
         let mut team = match self.team.take() {
             Some(team) => team,
-            None => Team::new(&self.theory, &self.limits)?,
+            None => Team::new(&self.theory, &self.limits, &self.tried)?,
         };
         let shared = Shared {
             next: AtomicU32::new(self.current),
@@ -365,7 +371,10 @@ impl Search {
             watcher: Mutex::new(self.watcher.take()),
             depth: self.depth,
         };
-        self.store.begin_level();
+        let resumes = std::mem::take(&mut self.is_level_open);
+        if !resumes {
+            self.store.begin_level();
+        }
         let outcome = loop {
             team.run(&self.store, &shared, self.arrow);
             if let Some(interrupt) = shared.interrupt.lock().expect("nobody panicked").take() {
@@ -378,14 +387,17 @@ impl Search {
                 break Err(interrupt);
             }
         };
-        team.pool.install(|| self.store.end_level(self.limits.threads));
         let is_found = shared.is_found.into_inner();
         self.watcher = shared.watcher.into_inner().expect("nobody panicked");
         let tallies: Vec<Tally> = team.tallies.iter_mut().map(std::mem::take).collect();
+        if outcome.is_ok() {
+            team.pool.install(|| self.store.end_level(self.limits.threads));
+        }
         self.team = Some(team);
-        self.is_broken = outcome.is_err();
+        self.is_level_open = outcome.is_err();
         outcome?;
-        if is_found {
+        if is_found || resumes {
+            self.tried.begin_again();
             return Ok(false);
         }
         for tally in tallies {
@@ -419,14 +431,9 @@ impl Search {
         self.current == self.found && self.probed_from == u32::MAX
     }
 
-    /// Was it interrupted so that it cannot go on?
-    pub fn is_broken(&self) -> bool {
-        self.is_broken
-    }
-
     /// How many rewrites it took, those in conditions included.
     pub fn rewrites(&self) -> u64 {
-        self.rewrites + self.worker.machine.rewrites
+        self.rewrites + self.worker.machine.rewrites + self.tried.rewrites()
     }
 
     /// How often each rule was applied.
@@ -448,6 +455,7 @@ impl Search {
     pub fn restart_counts(&mut self) {
         (self.rewrites, self.team_rules) = (0, 0);
         (self.worker.machine.rewrites, self.worker.machine.rule_rewrites) = (0, 0);
+        self.tried.restart();
     }
 
     /// The states on the way from the initial one to `state`.
@@ -486,9 +494,9 @@ impl Search {
         let mut replayer = self.replayer();
         replayer.open(&self.store, StateId(state));
         for _ in 0..limit {
-            let Some(step) = replayer.step()? else { break };
+            let Some(step) = replayer.step(&self.store)? else { break };
             let target = loop {
-                match replayer.insert(&self.store, step.term, StateId(state)) {
+                match replayer.insert(&self.store, step, StateId(state)) {
                     Ok(inserted) => break inserted.number.0,
                     Err(Full) => self.store.grow().map_err(|_| Interrupt::Memory)?,
                 }
@@ -557,14 +565,18 @@ impl Shared {
 }
 
 impl Team {
-    fn new(theory: &Arc<Theory>, limits: &Limits) -> Result<Team, Interrupt> {
+    fn new(theory: &Arc<Theory>, limits: &Limits, tried: &Arc<Tried>) -> Result<Team, Interrupt> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(limits.threads)
             .thread_name(|i| format!("search-{i}"))
             .stack_size(64 << 20)
             .build()
             .map_err(|_| Interrupt::Memory)?;
-        let worker = |_| Explorer::new(theory.clone(), limits.cancel.clone());
+        let worker = |_| {
+            let mut worker = Explorer::new(theory.clone(), limits.cancel.clone());
+            worker.machine.share_trials(tried);
+            worker
+        };
         let workers: Vec<Explorer> = (0..limits.threads).map(worker).collect();
         let tallies = workers.iter().map(|_| Tally::default()).collect();
         Ok(Team { pool, workers, tallies })
@@ -632,23 +644,23 @@ impl Explorer {
         self.open(store, StateId(parent));
         let relaxed = atomic::Ordering::Relaxed;
         let mut arc = 0;
-        while let Some(step) = self.step()? {
-            let Ok(inserted) = self.insert_keyed(store, step.term, key(parent, arc)) else {
+        while let Some(step) = self.step(store)? {
+            let Ok(inserted) = self.insert_keyed(store, step, key(parent, arc)) else {
                 shared.is_full.store(true, relaxed);
                 return Ok(false);
             };
-            if self.has_unreduced() {
-                return Err(Interrupt::Unreduced);
-            }
             arc += 1;
             fired.push(step.rule);
             let is_first = inserted.number.0 == 0 && !shared.is_initial_reached.swap(true, relaxed);
-            if (inserted.is_new || is_first) && arrow != Arrow::Final {
-                self.look(step.term, shared, tally)?;
+            let is_wanted = (inserted.is_new || is_first) && arrow != Arrow::Final;
+            if is_wanted && self.may_match(store, step, 0) {
+                let term = self.step_term(store, step);
+                self.look(term, shared, tally)?;
             }
         }
-        if arc == 0 && arrow == Arrow::Final {
-            self.look(self.term(), shared, tally)?;
+        if arc == 0 && arrow == Arrow::Final && self.has_match(store, 0)? != Some(false) {
+            let term = self.term(store);
+            self.look(term, shared, tally)?;
         }
         Ok(true)
     }

@@ -54,6 +54,11 @@ pub trait Worker {
 
     /// Bit i says whether proposition i holds.
     fn props(&mut self, state: State) -> Result<u64, Stop>;
+
+    /// Bytes that the whole system takes, all threads together.
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A system written down by hand.

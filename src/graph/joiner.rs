@@ -1,0 +1,653 @@
+//! One-step rewrites of states that are soups, found by a join on their words.
+//!
+//! A state is not decoded for this. What a rule makes of the elements that it matches is remembered
+//! by their words ([`Tuples`]), and is found out by the rule's function on those elements alone.
+//! Rules of other forms, and those that look at the rest of the soup, are applied to the term of the
+//! state, in between: all results come in the order in which [`Steps`] gives them.
+
+use std::sync::Arc;
+
+use super::codec::{Codec, Readiness, Root};
+use super::delta::Around;
+use super::elements::{Elements, Info};
+use super::explorer::{Step, Target};
+use super::join::{Loops, PLACES, POSITIONS, Soup};
+use super::node;
+use super::pairs::Full;
+use super::store::Store;
+use super::tuples::{Outcome, Replacement, Tuples, Value};
+use crate::base::Interrupt;
+use crate::rewrite::{Machine, Steps};
+use crate::sorts::SortIx;
+use crate::term::{Heap, Symbols, Term};
+use crate::theory::{Join, Theory};
+
+/// See the head of this file.
+pub struct Joiner {
+    /// The theory's, for this thread alone.
+    join: Box<Join>,
+    /// The rules' numbers in the module.
+    numbers: Box<[u32]>,
+    soup: Soup,
+    elements: Elements,
+    tuples: Tuples,
+    /// What is around the soup of the open state.
+    around: Around,
+    /// Have its elements been looked at?
+    is_settled: bool,
+    /// The rule being tried, by number under its operator, and what is being done for it.
+    rule: usize,
+    stage: Stage,
+    /// The elements that it matches.
+    loops: Loops,
+    /// The result that was given last.
+    given: Given,
+    /// What takes the place of old elements in it, once it has been encoded.
+    new: Vec<u32>,
+    /// Do these have the sorts of the old ones?
+    is_alike: bool,
+    /// Rewrites for each result for the chosen elements, and those after the last one. The machine
+    /// keeps what replaces old elements, result after result.
+    fresh: Vec<u64>,
+    /// Those words under construction.
+    value: Value,
+    terms: Vec<Term>,
+    pairs: Vec<(Term, u32)>,
+    values: Vec<u32>,
+}
+
+/// What is being done for a rule.
+#[derive(Clone, Copy)]
+enum Stage {
+    /// Nothing yet.
+    Begin,
+    /// Its loops are at work.
+    Match,
+    /// Results for the chosen elements are given one by one: known ones, or those of `fresh`.
+    Known(Outcome),
+    Fresh(usize),
+    /// Its function is running on the chosen elements and the state, or its code on the state.
+    State,
+    Whole,
+}
+
+#[derive(Clone, Copy)]
+enum Given {
+    Known(Replacement),
+    Fresh(usize),
+    /// The running function has it in its registers.
+    Yielded,
+    /// It is in `new`.
+    Encoded,
+}
+
+/// What a thread has besides.
+pub struct Hands<'a> {
+    pub machine: &'a mut Machine,
+    pub codec: &'a mut Codec,
+    pub steps: &'a mut Steps,
+}
+
+impl Joiner {
+    /// If the theory has rules for it.
+    pub fn new(theory: &Arc<Theory>) -> Option<Joiner> {
+        let join = theory.rules.join.as_ref()?;
+        Some(Joiner {
+            soup: Soup::new(join),
+            elements: Elements::default(),
+            tuples: Tuples::new(join.rules.len()),
+            around: Around::default(),
+            is_settled: false,
+            rule: 0,
+            stage: Stage::Begin,
+            loops: Loops::default(),
+            given: Given::Encoded,
+            new: Vec::new(),
+            is_alike: false,
+            fresh: Vec::new(),
+            value: Value::default(),
+            terms: Vec::new(),
+            pairs: Vec::new(),
+            values: Vec::new(),
+            numbers: theory.rules.entries[join.top as usize].iter().map(|entry| entry.rule).collect(),
+            join: Box::new(join.clone()),
+        })
+    }
+
+    /// Begins with the state that the codec has read. Returns false if it is not of the right form.
+    pub fn begin(&mut self, codec: &Codec) -> bool {
+        let Some(around) = codec.around() else { return false };
+        let join = &self.join;
+        let (top, soup) = (around.top, around.soup);
+        let is_sorted = soup.sort() < 64 && join.sorted >> soup.sort() & 1 != 0;
+        if top.sym() != join.top || soup.sym() != join.soup || around.len > POSITIONS || !is_sorted {
+            return false;
+        }
+        self.around = around;
+        self.is_settled = false;
+        (self.rule, self.stage) = (0, Stage::Begin);
+        true
+    }
+
+    /// Gives up.
+    pub fn end(&mut self, machine: &mut Machine) {
+        if let Stage::State = self.stage {
+            machine.abandon_rule();
+        }
+        self.stage = Stage::Begin;
+    }
+
+    /// Looks at the elements of the open state, if that has not been done. Returns false if rules may be
+    /// tried inside of them; then the others may not be joined.
+    #[inline]
+    pub fn settle(&mut self, store: &Store, hands: &mut Hands) -> Result<bool, Interrupt> {
+        if self.is_settled {
+            return Ok(!self.soup.is_restless());
+        }
+        // Those that are not the last state's.
+        let len = self.around.len;
+        self.soup.truncate(len);
+        let mut from = 0;
+        while let Some(position) = self.soup.next_change(&hands.codec.words()[..len], from) {
+            let word = hands.codec.words()[position];
+            let info = match self.elements.get(word) {
+                Some(info) => info,
+                None => self.look(store, position, word, hands)?,
+            };
+            self.soup.set(&self.join, &self.elements, position, word, info);
+            from = position + 1;
+        }
+        self.soup.settle();
+        self.is_settled = true;
+        Ok(!self.soup.is_restless())
+    }
+
+    /// Finds out which patterns an element matches.
+    fn look(
+        &mut self,
+        store: &Store,
+        position: usize,
+        word: u32,
+        hands: &mut Hands,
+    ) -> Result<Info, Interrupt> {
+        self.restore_parts(store, hands);
+        let machine = &mut *hands.machine;
+        let term = hands.codec.terms()[position];
+        machine.kept.clear();
+        machine.kept.push(term);
+        let before = machine.rewrites;
+        let sy = &machine.theory.symbols;
+        let (sym, sort) = (machine.heap.sym(sy, term), machine.heap.sort(sy, term));
+        let may_be_restless = machine.theory.rules.may_rewrite_below[self.join.top as usize];
+        let is_restless = may_be_restless && Steps::may_apply(machine, term);
+        let mut info = Info { sort, is_restless, ..Info::default() };
+        self.values.clear();
+        let mut is_partial = false;
+        for (number, pattern) in self.join.patterns.iter().enumerate() {
+            if pattern.sym.is_some_and(|other| other != sym) {
+                continue;
+            }
+            if pattern.is_certain {
+                info.patterns |= 1 << number;
+                continue;
+            }
+            if machine.start_rule(pattern.code, machine.kept[0])?.is_none() {
+                continue;
+            }
+            info.patterns |= 1 << number;
+            for &(reg, _) in &pattern.columns {
+                let value = machine.query_value(reg);
+                match hands.codec.encode(store, &machine.heap, &machine.theory.symbols, value) {
+                    Ok(word) => self.values.push(word),
+                    Err(Full) => {
+                        self.values.push(0);
+                        info.many |= 1 << number;
+                        is_partial = true;
+                    }
+                }
+            }
+            if pattern.is_unique {
+                machine.abandon_rule();
+            } else if machine.resume_rule()?.is_some() {
+                info.many |= 1 << number;
+                machine.abandon_rule();
+            }
+        }
+        machine.rewrites = before;
+        Ok(self.elements.add(word, info, &self.values, is_partial))
+    }
+
+    /// The next result.
+    pub fn next(&mut self, store: &Store, hands: &mut Hands) -> Result<Option<Step>, Interrupt> {
+        loop {
+            let found = match self.stage {
+                Stage::Begin => {
+                    match self.join.rules.get(self.rule) {
+                        None => return Ok(None),
+                        Some(Some(rule)) if !self.soup.may_match(rule) => self.rule += 1,
+                        Some(Some(rule)) if !self.soup.is_ambiguous(rule) => {
+                            self.loops.begin(&self.soup, rule);
+                            self.stage = Stage::Match;
+                        }
+                        Some(_) => {
+                            self.restore(store, hands);
+                            self.stage = Stage::Whole;
+                        }
+                    }
+                    None
+                }
+                Stage::Match => self.choose(store, hands)?,
+                _ => self.resume(hands)?,
+            };
+            if let Some(to) = found {
+                hands.machine.rewrites += 1;
+                hands.machine.rule_rewrites += 1;
+                return Ok(Some(Step { rule: self.numbers[self.rule], to }));
+            }
+        }
+    }
+
+    /// Goes on with the loops of the rule, to the next result.
+    fn choose(&mut self, store: &Store, hands: &mut Hands) -> Result<Option<Target>, Interrupt> {
+        let rule = self.join.rules[self.rule].as_ref().expect("its loops are at work");
+        let is_known = (!rule.on_state || rule.test.is_some()) && !self.tuples.is_skipped(self.rule);
+        let found = loop {
+            if !self.loops.next(&self.soup, rule) {
+                (self.rule, self.stage) = (self.rule + 1, Stage::Begin);
+                return Ok(None);
+            }
+            if !is_known {
+                break None;
+            }
+            match self.tuples.find(self.rule, self.loops.words(), self.loops.sum()) {
+                // Mostly the rest of the condition fails.
+                Some(outcome) if outcome.is_empty() => {
+                    hands.machine.rewrites += self.tuples.next(&mut { outcome }).0;
+                }
+                found => break found,
+            }
+        };
+        let (test, code, on_state) = (rule.test, rule.code, rule.on_state);
+        match found {
+            Some(outcome) if outcome.is_open() => return self.start(store, code, hands),
+            Some(outcome) => self.stage = Stage::Known(outcome),
+            None if on_state => {
+                let is_open = match test {
+                    Some(test) => self.test(store, test, hands)?,
+                    None => true,
+                };
+                return if is_open { self.start(store, code, hands) } else { Ok(None) };
+            }
+            None => self.find_out(store, code, hands)?,
+        }
+        self.resume(hands)
+    }
+
+    /// The next result of what is being done; `None` at its end.
+    #[inline]
+    fn resume(&mut self, hands: &mut Hands) -> Result<Option<Target>, Interrupt> {
+        match &mut self.stage {
+            Stage::Known(outcome) => {
+                let (rewrites, found) = self.tuples.next(outcome);
+                hands.machine.rewrites += rewrites;
+                if let Some(found) = found {
+                    self.given = Given::Known(found);
+                    return Ok(Some(Target::Replaced));
+                }
+                self.stage = Stage::Match;
+            }
+            Stage::Fresh(i) => {
+                hands.machine.rewrites += self.fresh[*i];
+                if *i + 1 < self.fresh.len() {
+                    self.given = Given::Fresh(*i);
+                    *i += 1;
+                    return Ok(Some(Target::Replaced));
+                }
+                self.stage = Stage::Match;
+            }
+            Stage::State => {
+                let yielded = hands.machine.resume_rule()?;
+                return Ok(self.yielded(yielded));
+            }
+            Stage::Whole => match hands.steps.next_of(hands.machine, self.rule)? {
+                Some(term) => return Ok(Some(Target::Term(term))),
+                None => (self.rule, self.stage) = (self.rule + 1, Stage::Begin),
+            },
+            Stage::Begin | Stage::Match => unreachable!("nothing is being done"),
+        }
+        Ok(None)
+    }
+
+    /// Runs a rule on the chosen elements and the state.
+    fn start(&mut self, store: &Store, code: u32, hands: &mut Hands) -> Result<Option<Target>, Interrupt> {
+        self.restore(store, hands);
+        let Machine { heap, theory, .. } = &mut *hands.machine;
+        let (elements, chosen) = (hands.codec.terms(), self.loops.chosen());
+        let used = set(chosen);
+        self.pairs.clear();
+        self.pairs.extend(bits(!used & below(elements.len())).map(|i| (elements[i], 1)));
+        let rest = heap.bag(&theory.symbols, self.around.soup.sym(), &self.pairs);
+        self.terms.clear();
+        self.terms.extend(chosen.iter().map(|&i| elements[i as usize]));
+        let state = hands.steps.term(hands.machine);
+        self.terms.extend([rest, state, hands.machine.heap.arg(state, 0)]);
+        let yielded = hands.machine.start_rule_on(code, &self.terms)?;
+        Ok(self.yielded(yielded))
+    }
+
+    fn yielded(&mut self, yielded: Option<Term>) -> Option<Target> {
+        self.stage = if yielded.is_some() { Stage::State } else { Stage::Match };
+        let term = yielded?;
+        let rule = self.join.rules[self.rule].as_ref().expect("it is running");
+        if rule.yields.is_none() {
+            return Some(Target::Term(term));
+        }
+        self.given = Given::Yielded;
+        Some(Target::Replaced)
+    }
+
+    /// The term of the open state.
+    pub fn state(&mut self, store: &Store, hands: &mut Hands) -> Term {
+        self.restore(store, hands);
+        hands.steps.term(hands.machine)
+    }
+
+    /// Makes the term of the state, unless it is there.
+    fn restore(&mut self, store: &Store, hands: &mut Hands) {
+        if hands.codec.readiness(&hands.machine.heap) < Readiness::Whole {
+            self.restore_parts(store, hands);
+            let Machine { heap, theory, .. } = &mut *hands.machine;
+            let term = hands.codec.restore(store, heap, &theory.symbols, &mut []);
+            hands.steps.begin(hands.machine, term);
+        }
+    }
+
+    /// Makes the terms of the elements, unless they are there.
+    #[inline]
+    fn restore_parts(&mut self, store: &Store, hands: &mut Hands) {
+        if hands.codec.readiness(&hands.machine.heap) < Readiness::Parts {
+            hands.machine.forget_terms();
+            hands.machine.tidy();
+            let Machine { heap, theory, .. } = &mut *hands.machine;
+            hands.codec.restore_parts(store, heap, &theory.symbols, &mut []);
+        }
+    }
+
+    /// Starts code on the chosen elements.
+    fn start_on_elements(
+        &mut self,
+        store: &Store,
+        code: u32,
+        hands: &mut Hands,
+    ) -> Result<Option<Term>, Interrupt> {
+        self.restore_parts(store, hands);
+        hands.machine.kept.clear();
+        self.terms.clear();
+        self.terms.extend(self.loops.chosen().iter().map(|&i| hands.codec.terms()[i as usize]));
+        hands.machine.start_rule_on(code, &self.terms)
+    }
+
+    /// Runs a rule on the chosen elements.
+    fn find_out(&mut self, store: &Store, code: u32, hands: &mut Hands) -> Result<(), Interrupt> {
+        let before = hands.machine.rewrites;
+        let mut last = before;
+        self.fresh.clear();
+        let mut yielded = self.start_on_elements(store, code, hands)?;
+        let machine = &mut *hands.machine;
+        let rule = self.join.rules[self.rule].as_ref().expect("its loops are at work");
+        let yields = rule.yields.as_ref().expect("it is a function of elements");
+        while yielded.is_some() {
+            self.fresh.push(machine.rewrites - last);
+            last = machine.rewrites;
+            for i in 0..yields.count {
+                let element = machine.query_value(yields.first + i as u16);
+                machine.kept.push(element);
+            }
+            if rule.is_certain {
+                machine.abandon_rule();
+                break;
+            }
+            yielded = machine.resume_rule()?;
+        }
+        self.fresh.push(machine.rewrites - last);
+        machine.rewrites = before;
+        self.stage = Stage::Fresh(0);
+        if self.fresh.len() == 1 && !self.tuples.is_skipped(self.rule) {
+            self.value.begin();
+            self.value.end(self.fresh[0]);
+            self.stage = Stage::Known(self.put());
+        }
+        Ok(())
+    }
+
+    /// Notes the value for the chosen elements.
+    fn put(&mut self) -> Outcome {
+        self.tuples.put(self.rule, self.loops.words(), self.loops.sum(), &self.value)
+    }
+
+    /// Runs the test of a rule on the chosen elements. Does it hold?
+    fn test(&mut self, store: &Store, code: u32, hands: &mut Hands) -> Result<bool, Interrupt> {
+        let before = hands.machine.rewrites;
+        let is_open = self.start_on_elements(store, code, hands)?.is_some();
+        if is_open {
+            hands.machine.abandon_rule();
+            // They are counted when the whole condition is tried.
+            hands.machine.rewrites = before;
+            self.value.open();
+        } else {
+            self.value.begin();
+            self.value.end(hands.machine.rewrites - before);
+        }
+        if !self.tuples.is_skipped(self.rule) {
+            self.put();
+        }
+        Ok(is_open)
+    }
+
+    /// The root pair of the state that was given last as [`Target::Replaced`].
+    pub fn root(&mut self, store: &Store, hands: &mut Hands) -> Result<Root, Full> {
+        self.encode(store, hands)?;
+        if self.is_alike || self.is_sort_kept(store, hands) {
+            let (old, is_paired) = self.old();
+            let mut sorted = [0; PLACES];
+            let sorted = &mut sorted[..old.len()];
+            old.zip(&mut *sorted).for_each(|(position, place)| *place = position);
+            if !is_paired {
+                sorted.sort_unstable();
+            }
+            let Machine { heap, theory, .. } = &mut *hands.machine;
+            let (sy, codec) = (&theory.symbols, &mut *hands.codec);
+            if let Some(root) = codec.fold_changed(store, heap, sy, self.around, sorted, &self.new)? {
+                return Ok(root);
+            }
+        }
+        let term = self.term(store, hands);
+        let Machine { heap, theory, .. } = &*hands.machine;
+        hands.codec.root(store, heap, &theory.symbols, term)
+    }
+
+    /// The positions of the elements that are replaced; and does each new element probably stand
+    /// where the old one with its number stood?
+    #[inline]
+    fn old(&self) -> (impl ExactSizeIterator<Item = u8>, bool) {
+        let rule = self.join.rules[self.rule].as_ref().expect("it has been applied");
+        let replaced = rule.yields.as_ref().expect("it has replaced elements");
+        (replaced.old.iter().map(|&place| self.loops.chosen()[place]), replaced.is_paired)
+    }
+
+    /// The positions of all others, as a set.
+    fn left(&self) -> u64 {
+        below(self.around.len) & !self.old().0.fold(0, |set, position| set | 1 << position)
+    }
+
+    /// Does the soup keep its sort?
+    fn is_sort_kept(&self, store: &Store, hands: &Hands) -> bool {
+        let sy = &hands.machine.theory.symbols;
+        let diagram = &sy.info[self.around.soup.sym() as usize].diagram;
+        let old = bits(self.left()).map(|i| self.soup.sort(i));
+        let new = self.new.iter().map(|&word| word_sort(store, &hands.machine.heap, sy, word));
+        old.chain(new).reduce(|sum, sort| diagram.binary(sum, sort)) == Some(self.around.soup.sort())
+    }
+
+    /// Finds the words of the new elements in the result that was given last.
+    #[inline]
+    fn encode(&mut self, store: &Store, hands: &mut Hands) -> Result<(), Full> {
+        match self.given {
+            Given::Encoded => return Ok(()),
+            Given::Known(found) => {
+                self.new.clear();
+                self.new.extend_from_slice(self.tuples.words(found));
+                self.is_alike = found.is_alike;
+            }
+            Given::Fresh(i) => self.encode_fresh(store, i, hands)?,
+            Given::Yielded => {
+                let rule = self.join.rules[self.rule].as_ref().expect("it has been applied");
+                let yields = rule.yields.as_ref().expect("it yields elements");
+                let value = |i: usize| hands.machine.query_value(yields.first + i as u16);
+                self.terms.clear();
+                self.terms.extend((0..yields.count).map(value));
+                self.encode_elements(store, hands)?;
+            }
+        }
+        self.given = Given::Encoded;
+        Ok(())
+    }
+
+    /// Encodes a result of `fresh`, or all of them, to be remembered.
+    fn encode_fresh(&mut self, store: &Store, i: usize, hands: &mut Hands) -> Result<(), Full> {
+        let results = self.fresh.len() - 1;
+        let count = hands.machine.kept.len() / results;
+        let take = |joiner: &mut Joiner, i: usize, hands: &mut Hands| {
+            joiner.terms.clear();
+            joiner.terms.extend_from_slice(&hands.machine.kept[i * count..(i + 1) * count]);
+            joiner.encode_elements(store, hands)
+        };
+        if self.tuples.is_skipped(self.rule) {
+            return take(self, i, hands);
+        }
+        self.value.begin();
+        for number in 0..results {
+            take(self, number, hands)?;
+            self.value.add(self.fresh[number], &self.new, self.is_alike);
+        }
+        self.value.end(self.fresh[results]);
+        let mut outcome = self.put();
+        for _ in 0..=i {
+            if let (_, Some(found)) = self.tuples.next(&mut outcome) {
+                self.given = Given::Known(found);
+            }
+        }
+        self.stage = Stage::Known(outcome);
+        self.encode(store, hands)
+    }
+
+    /// Puts the words of the elements in `terms` into `new`.
+    fn encode_elements(&mut self, store: &Store, hands: &mut Hands) -> Result<(), Full> {
+        let Machine { heap, theory, .. } = &mut *hands.machine;
+        let (sy, soup) = (&theory.symbols, self.around.soup.sym());
+        let identity = sy.info[soup as usize].identity.map(|identity| heap.consts[identity.constant]);
+        self.new.clear();
+        for &term in &self.terms {
+            self.pairs.clear();
+            heap.pairs(sy, soup, term, &mut self.pairs);
+            for &(element, copies) in &self.pairs {
+                if identity.is_some_and(|identity| heap.equal(sy, identity, element)) {
+                    continue;
+                }
+                let word = hands.codec.encode(store, heap, sy, element)?;
+                self.new.extend(std::iter::repeat_n(word, copies as usize));
+            }
+        }
+        let (old, is_paired) = self.old();
+        // For each new element an old one of its sort, and none is left over.
+        let mut old = old.fold(0, |set: u64, position| set | 1 << position);
+        let mut takes = |sort: SortIx| {
+            let same = bits(old).find(|&i| self.soup.sort(i) == sort);
+            same.inspect(|&i| old &= !(1 << i)).is_some()
+        };
+        let is_alike = self.new.iter().all(|&word| takes(word_sort(store, heap, sy, word))) && old == 0;
+        self.is_alike = is_alike;
+        if !is_paired {
+            hands.codec.sort_words(store, heap, sy, &mut self.new);
+        }
+        Ok(())
+    }
+
+    /// The term of the state that was given last as [`Target::Replaced`], after it was inserted.
+    pub fn term(&mut self, store: &Store, hands: &mut Hands) -> Term {
+        let Machine { heap, theory, .. } = &mut *hands.machine;
+        let sy = &theory.symbols;
+        let old = bits(self.left()).map(|i| self.soup.words()[i]);
+        let terms: Vec<Term> =
+            old.chain(self.new.iter().copied()).map(|word| hands.codec.term(store, heap, sy, word)).collect();
+        let soup = heap.bag_of(sy, self.around.soup.sym(), terms);
+        heap.apply(sy, self.around.top.sym(), &[soup])
+    }
+
+    /// Does a query match the open state? `None` if that is not known.
+    pub fn has_match(
+        &mut self,
+        store: &Store,
+        hands: &mut Hands,
+        query: usize,
+    ) -> Result<Option<bool>, Interrupt> {
+        self.settle(store, hands)?;
+        // What is said of queries holds for soups of at least two elements.
+        let is_soup = self.around.len >= 2;
+        Ok(if is_soup { self.soup.has_match(&self.join.queries[query]) } else { None })
+    }
+
+    /// May a query match the state that was given last as [`Target::Replaced`], after it was inserted?
+    /// If not, it certainly does not.
+    pub fn may_match(&self, store: &Store, machine: &Machine, query: usize) -> bool {
+        let query = &self.join.queries[query];
+        let left = self.left();
+        if left.count_ones() as usize + self.new.len() < 2 {
+            return true;
+        }
+        let is_found = |pattern: usize| {
+            let of_word = |&word: &u32| match self.elements.get(word) {
+                Some(info) => info.patterns >> pattern & 1 != 0,
+                None => {
+                    let sym = word_sym(store, &machine.heap, &machine.theory.symbols, word);
+                    self.join.patterns[pattern].sym.is_none_or(|other| other == sym)
+                }
+            };
+            self.soup.matches_among(pattern, left) || self.new.iter().any(of_word)
+        };
+        !query.is_impossible && bits(query.patterns).all(is_found)
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.elements.bytes() + self.tuples.bytes()
+    }
+}
+
+/// The members of a set of bits.
+#[inline]
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (set != 0).then(|| set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        first
+    })
+}
+
+/// The numbers below one (at most 64).
+fn below(len: usize) -> u64 {
+    if len == 64 { u64::MAX } else { (1 << len) - 1 }
+}
+
+fn set(positions: &[u8]) -> u64 {
+    positions.iter().fold(0, |set, &position| set | 1 << position)
+}
+
+/// The sort of a word's term.
+fn word_sort(store: &Store, heap: &Heap, sy: &Symbols, word: u32) -> SortIx {
+    if word & 3 == 0 { node::head(store, word).sort() } else { heap.sort(sy, Term(word)) }
+}
+
+/// The operator of a word's term.
+fn word_sym(store: &Store, heap: &Heap, sy: &Symbols, word: u32) -> u32 {
+    if word & 3 == 0 { node::head(store, word).sym() } else { heap.sym(sy, Term(word)) }
+}
