@@ -19,6 +19,7 @@ use super::scc::{Arc, Graph, components};
 use super::space::{Node, Space, Wanted};
 use crate::base::Interrupt;
 use crate::graph::Stop;
+use std::collections::VecDeque;
 
 /// What a direct check found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,9 +53,8 @@ pub fn check(space: &mut Space, class: &Class, limits: &Limits, first_look: usiz
     let mut walk = Walk::new(root);
     let mut next_look = first_look;
     loop {
-        let result =
-            limits.check_states(walk.order.len()).and_then(|()| walk.advance(space, &needed, limits));
-        let bad = walk.taken().find(|&node| space.props(node).is_some_and(is_bad));
+        let result = limits.check_states(walk.count).and_then(|()| walk.advance(space, &needed, limits));
+        let bad = walk.taken.iter().copied().find(|&node| space.props(node).is_some_and(is_bad));
         if let Some(node) = bad {
             let (path, last) = path_to(space, root, node, &needed);
             return Ok(Finding::Path(path, last));
@@ -63,11 +63,11 @@ pub fn check(space: &mut Space, class: &Class, limits: &Limits, first_look: usiz
         if result == Err(Stop::Interrupted(Interrupt::Cancelled)) {
             return result.map(|()| Finding::Run);
         }
-        if complete || result.is_err() || walk.order.len() >= next_look {
+        if complete || result.is_err() || walk.count >= next_look {
             if has_bad_cycle(space, root, class, &needed) {
                 return Ok(Finding::Run);
             }
-            next_look = walk.order.len() * 2;
+            next_look = walk.count * 2;
         }
         result?;
         if complete {
@@ -127,7 +127,7 @@ fn has_cycle(space: &Space, starts: impl IntoIterator<Item = Node>, test: &dyn F
     const ON_PATH: u8 = 1;
     const DONE: u8 = 2;
     let mut colour = vec![0u8; space.len()];
-    let mut path: Vec<(Node, usize)> = Vec::new();
+    let mut path: Vec<(Node, u32)> = Vec::new();
     let inside = |node: Node| space.props(node).is_some_and(test);
     for start in starts {
         if colour[start as usize] != 0 || !inside(start) {
@@ -136,7 +136,7 @@ fn has_cycle(space: &Space, starts: impl IntoIterator<Item = Node>, test: &dyn F
         colour[start as usize] = ON_PATH;
         path.push((start, 0));
         while let Some((node, at)) = path.last_mut() {
-            let Some(&target) = space.targets(*node).get(*at) else {
+            let Some(&target) = space.targets(*node).get(*at as usize) else {
                 colour[*node as usize] = DONE;
                 path.pop();
                 continue;
@@ -186,17 +186,19 @@ fn path_to(space: &Space, root: Node, goal: Node, test: &dyn Fn(u64) -> bool) ->
 
 /// Breadth-first exploration of states.
 struct Walk {
-    /// Bit per node: in `order`.
+    /// Bit per node: met.
     seen: Vec<u64>,
-    order: Vec<Node>,
-    /// Nodes of the last step.
-    last: std::ops::Range<usize>,
-    done: usize,
+    /// How many were met.
+    count: usize,
+    /// Those that no step has taken yet.
+    waiting: VecDeque<Node>,
+    /// Those that the last step took, in order.
+    taken: Vec<Node>,
 }
 
 impl Walk {
     fn new(root: Node) -> Self {
-        let mut walk = Walk { seen: Vec::new(), order: Vec::new(), last: 0..0, done: 0 };
+        let mut walk = Walk { seen: Vec::new(), count: 0, waiting: VecDeque::new(), taken: Vec::new() };
         walk.meet(root);
         walk
     }
@@ -209,17 +211,13 @@ impl Walk {
         let bit = 1 << (node % 64);
         if self.seen[word] & bit == 0 {
             self.seen[word] |= bit;
-            self.order.push(node);
+            self.count += 1;
+            self.waiting.push_back(node);
         }
     }
 
     fn is_complete(&self) -> bool {
-        self.done == self.order.len()
-    }
-
-    /// The nodes that the last step took, in order.
-    fn taken(&self) -> impl Iterator<Item = Node> + '_ {
-        self.order[self.last.clone()].iter().copied()
+        self.waiting.is_empty()
     }
 
     /// Expands the next nodes where needed.
@@ -229,20 +227,19 @@ impl Walk {
         needed: &(dyn Fn(u64) -> bool + Sync),
         limits: &Limits,
     ) -> Result<(), Stop> {
-        let end = self.order.len().min(self.done + BATCH);
-        self.last = self.done..end;
-        let wanted: Vec<Wanted> =
-            self.order[self.done..end].iter().map(|&node| Wanted { node, tag: 0 }).collect();
+        let step = self.waiting.len().min(BATCH);
+        self.taken.clear();
+        self.taken.extend(self.waiting.drain(..step));
+        let wanted: Vec<Wanted> = self.taken.iter().map(|&node| Wanted { node, tag: 0 }).collect();
         space.expand(&wanted, &|_, props| needed(props), limits)?;
-        for index in self.done..end {
-            let node = self.order[index];
+        for index in 0..step {
+            let node = self.taken[index];
             if space.props(node).is_some_and(needed) {
                 for &target in space.targets(node) {
                     self.meet(target);
                 }
             }
         }
-        self.done = end;
         Ok(())
     }
 }

@@ -30,7 +30,7 @@ pub struct Local {
 }
 
 impl Local {
-    fn new<G: Graph>(graph: &mut G, mut nodes: Vec<u32>) -> Self {
+    pub fn new<G: Graph>(graph: &mut G, mut nodes: Vec<u32>) -> Self {
         nodes.sort_unstable();
         let mut arcs = Vec::with_capacity(nodes.len());
         for &node in &nodes {

@@ -68,26 +68,40 @@ const WORK_MAX: usize = 1 << 22;
 const TABLE_MAX: usize = 1 << 22;
 
 /// A path in the product: pairs, each with the place of the transition that leaves it.
-type Path = Vec<(u32, u32)>;
+pub type Path = Vec<(u32, u32)>;
 
 /// The shortest lasso into one of the accepting parts; there is at least one.
 pub fn shortest(product: &mut Product, space: &mut Space, parts: &[Accepting]) -> Result<Lasso, Stop> {
+    let starts = product.starts();
+    let mut graph = Explored { product, space };
+    let (nodes, back) = shortest_in(&mut graph, starts, parts, |graph, number| graph.product.pair(number).0);
+    Ok(Lasso { steps: steps(space, &nodes)?, back: Some(back) }.folded())
+}
+
+/// The same in any graph: states, each with the place of the edge that leaves it, and where the run
+/// goes back to. `state` is the state of a pair.
+pub fn shortest_in<G: Graph>(
+    graph: &mut G,
+    starts: impl IntoIterator<Item = u32>,
+    parts: &[Accepting],
+    state: impl Fn(&G, u32) -> u32,
+) -> (Vec<(u32, u32)>, usize) {
     let mut place: FxHashMap<u32, (usize, u32)> = FxHashMap::default();
     for (index, part) in parts.iter().enumerate() {
         for (at, &number) in part.local.nodes.iter().enumerate() {
             place.insert(number, (index, at as u32));
         }
     }
-    let mut search = Search::new(product);
+    let mut search = Search::new(starts);
     struct Best {
-        nodes: Vec<(Node, u32)>,
+        nodes: Vec<(u32, u32)>,
         back: usize,
         /// In the product.
         length: usize,
     }
     let mut best: Option<Best> = None;
     let mut work = 0;
-    while let Some((number, distance)) = search.next(product, space) {
+    while let Some((number, distance)) = search.next(graph) {
         let length_max = best.as_ref().map_or(usize::MAX, |best| best.length);
         if best.is_some() && (distance >= length_max || work > WORK_MAX) {
             break;
@@ -98,15 +112,15 @@ pub fn shortest(product: &mut Product, space: &mut Space, parts: &[Accepting]) -
         let Some(cycle) = fair_cycle(&parts[part], at, length_max - distance, &mut work) else { continue };
         let path = search.path_to(number);
         let length = path.len() + cycle.len();
-        let node = |&(number, at): &(u32, u32)| (product.pair(number).0, at);
-        let mut nodes: Vec<(Node, u32)> = path.iter().chain(&cycle).map(node).collect();
+        let node = |&(number, at): &(u32, u32)| (state(graph, number), at);
+        let mut nodes: Vec<(u32, u32)> = path.iter().chain(&cycle).map(node).collect();
         let back = fold(&mut nodes, path.len());
         if best.as_ref().is_none_or(|best| nodes.len() < best.nodes.len()) {
             best = Some(Best { nodes, back, length });
         }
     }
     let Best { nodes, back, .. } = best.expect("an accepting part is reachable and has a cycle");
-    Ok(Lasso { steps: steps(space, &nodes)?, back: Some(back) }.folded())
+    (nodes, back)
 }
 
 /// The shortest path to a pair that satisfies the test; the run may go on in any way.
@@ -115,17 +129,31 @@ pub fn shortest_open(
     space: &mut Space,
     test: impl Fn(u32) -> bool,
 ) -> Result<Option<Lasso>, Stop> {
-    let mut search = Search::new(product);
-    while let Some((number, _)) = search.next(product, space) {
-        if test(product.pair(number).1) {
-            let path = search.path_to(number);
-            // The automaton has not read the last state, so that state is not needed.
-            let mut nodes: Vec<(Node, u32)> = path.iter().map(|&(n, at)| (product.pair(n).0, at)).collect();
-            let last = nodes.pop().map_or(product.pair(number).0, |(node, _)| node);
-            return open_path(space, &nodes, last).map(Some);
+    let starts = product.starts();
+    let mut graph = Explored { product, space };
+    let Some((path, number)) = shortest_path(&mut graph, starts, |graph, n| test(graph.product.pair(n).1))
+    else {
+        return Ok(None);
+    };
+    // The automaton has not read the last state, so that state is not needed.
+    let mut nodes: Vec<(Node, u32)> = path.iter().map(|&(n, at)| (product.pair(n).0, at)).collect();
+    let last = nodes.pop().map_or(product.pair(number).0, |(node, _)| node);
+    open_path(space, &nodes, last).map(Some)
+}
+
+/// The shortest path to a node that satisfies the test, and that node.
+pub fn shortest_path<G: Graph>(
+    graph: &mut G,
+    starts: impl IntoIterator<Item = u32>,
+    test: impl Fn(&G, u32) -> bool,
+) -> Option<(Path, u32)> {
+    let mut search = Search::new(starts);
+    while let Some((number, _)) = search.next(graph) {
+        if test(graph, number) {
+            return Some((search.path_to(number), number));
         }
     }
-    Ok(None)
+    None
 }
 
 /// The path through the given nodes that ends with `last`.
@@ -136,7 +164,7 @@ pub fn open_path(space: &mut Space, nodes: &[(Node, u32)], last: Node) -> Result
 }
 
 /// Nodes, each with the place of the edge that leaves it, as steps.
-fn steps(space: &mut Space, nodes: &[(Node, u32)]) -> Result<Vec<Step>, Stop> {
+pub(super) fn steps(space: &mut Space, nodes: &[(Node, u32)]) -> Result<Vec<Step>, Stop> {
     let mut steps = Vec::with_capacity(nodes.len());
     for &(node, at) in nodes {
         let rule = match space.edge_rules(node).get(at as usize) {
@@ -148,11 +176,11 @@ fn steps(space: &mut Space, nodes: &[(Node, u32)]) -> Result<Vec<Step>, Stop> {
     Ok(steps)
 }
 
-/// Breadth-first search of the explored product.
+/// Breadth-first search of a graph.
 struct Search {
-    /// Pairs in the order in which they were met.
+    /// Nodes in the order in which they were met.
     order: Vec<u32>,
-    /// For each pair met: its predecessor, the place of the transition, the distance.
+    /// For each node met: its predecessor, the place of the transition, the distance.
     from: Vec<(u32, u32, u32)>,
     next: usize,
 }
@@ -161,29 +189,33 @@ const START: u32 = u32::MAX - 1;
 const NONE: u32 = u32::MAX;
 
 impl Search {
-    fn new(product: &Product) -> Self {
-        let order: Vec<u32> = product.starts().collect();
-        let mut from = vec![(NONE, 0, 0); product.len()];
-        from[..order.len()].fill((START, 0, 0));
-        Search { order, from, next: 0 }
+    fn new(starts: impl IntoIterator<Item = u32>) -> Self {
+        let mut search = Search { order: Vec::new(), from: Vec::new(), next: 0 };
+        for start in starts {
+            search.meet(start, (START, 0, 0));
+        }
+        search
     }
 
-    /// The next pair and its distance.
-    fn next(&mut self, product: &mut Product, space: &Space) -> Option<(u32, usize)> {
+    fn meet(&mut self, number: u32, from: (u32, u32, u32)) {
+        if number as usize >= self.from.len() {
+            self.from.resize((number as usize + 1).max(self.from.len() * 3 / 2), (NONE, 0, 0));
+        }
+        let entry = &mut self.from[number as usize];
+        if entry.0 == NONE {
+            *entry = from;
+            self.order.push(number);
+        }
+    }
+
+    /// The next node and its distance.
+    fn next<G: Graph>(&mut self, graph: &mut G) -> Option<(u32, usize)> {
         let number = *self.order.get(self.next)?;
         self.next += 1;
         let distance = self.from[number as usize].2;
-        let (mut graph, mut cursor) = (Explored { product, space }, Default::default());
+        let mut cursor = G::Cursor::default();
         while let Some(arc) = graph.arc(number, &mut cursor) {
-            if arc.to as usize >= self.from.len() {
-                // A pair beyond the explored ones.
-                self.from.resize(arc.to as usize + 1, (NONE, 0, 0));
-            }
-            let entry = &mut self.from[arc.to as usize];
-            if entry.0 == NONE {
-                *entry = (number, arc.at, distance + 1);
-                self.order.push(arc.to);
-            }
+            self.meet(arc.to, (number, arc.at, distance + 1));
         }
         Some((number, distance as usize))
     }

@@ -13,7 +13,7 @@ pub struct Limits {
     /// States that are explored for one formula before the answer is unknown; where there is an
     /// automaton, pairs with its states.
     pub states_max: Option<u64>,
-    /// Bytes that the checker's own tables may take; what the system stores is its own matter.
+    /// Bytes that the checker's tables and the system may take together.
     pub memory_max: Option<u64>,
 }
 

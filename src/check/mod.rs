@@ -28,7 +28,10 @@ mod direct;
 mod emptiness;
 mod fairness;
 mod lasso;
+pub mod layers;
 mod limits;
+mod maude;
+mod nodes;
 mod product;
 mod replay;
 mod scc;
@@ -41,11 +44,12 @@ pub use fairness::Fairness;
 pub use lasso::{Lasso, Step};
 pub use limits::Limits;
 pub use replay::{ReplayError, replay};
+pub use space::{Progress, Watcher};
 
 use crate::graph::{Stop, System, Worker};
 use crate::logic::word::is_bad_prefix;
 use crate::logic::{
-    Automaton, Cube, Edge, Formula, Formulas, SizeLimits, TranslateError, simplify, translate,
+    Automaton, Cube, Edge, Formula, Formulas, SizeLimits, TranslateError, imitate, simplify, translate,
 };
 use classify::{Class, classify};
 use direct::Finding;
@@ -64,6 +68,18 @@ pub struct Options {
     pub close: bool,
     /// Use the automaton even where a direct algorithm would do.
     pub automaton_only: bool,
+    pub counterexample: Counterexample,
+}
+
+/// Which run shows a violation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Counterexample {
+    /// A short one.
+    #[default]
+    Short,
+    /// The one that Maude finds, if it is found (see [`crate::logic::imitate`]) and there is no
+    /// fairness; a short one otherwise.
+    Maude,
 }
 
 /// Whether the formula holds.
@@ -91,6 +107,8 @@ pub enum Method {
 pub struct Answer {
     pub verdict: Verdict,
     pub method: Method,
+    /// Where the run of a violation comes from.
+    pub counterexample: Counterexample,
     /// States met so far, by this and earlier formulas.
     pub states: usize,
     /// Transitions found so far; those with equal ends count once.
@@ -130,6 +148,11 @@ impl<'s> Checker<'s> {
         Ok(Checker { space, judge: Box::new(system.worker()), options, fair })
     }
 
+    /// From now on someone hears how far checks are.
+    pub fn watch(&mut self, watcher: Watcher) {
+        self.space.watcher = Some(watcher);
+    }
+
     /// Other limits for the formulas to come.
     pub fn set_limits(&mut self, limits: Limits) {
         self.options.limits = limits;
@@ -161,16 +184,41 @@ impl<'s> Checker<'s> {
             _ => Method::Direct,
         };
         let claim = Claim { normal, class, automaton: automaton.as_ref().map_err(Clone::clone) };
-        let verdict = match self.decide(formulas, &claim) {
+        let mut verdict = match self.decide(formulas, &claim) {
             Ok(verdict) => verdict,
             Err(Failure::Stop(stop)) => Verdict::Unknown(stop),
             Err(Failure::Check(error)) => return Err(error),
         };
         if let Verdict::Violated(lasso) = &verdict {
-            replay(&mut *self.judge, formulas, formula, &self.options.fairness, lasso)
-                .map_err(CheckError::ReplayFailed)?;
+            match replay(&mut *self.judge, formulas, formula, &self.options.fairness, lasso) {
+                Ok(()) => {}
+                // A successor of some state on the way cannot be computed.
+                Err(ReplayError::Stopped(stop)) => verdict = Verdict::Unknown(stop),
+                Err(error) => return Err(CheckError::ReplayFailed(error)),
+            }
         }
-        Ok(Answer { verdict, method, states: self.space.len(), transitions: self.space.edge_count() })
+        let is_violated = matches!(verdict, Verdict::Violated(_));
+        let imitated = if is_violated { self.maudes_run(formulas, formula) } else { None };
+        let (verdict, counterexample) = match imitated {
+            Some(lasso) => (Verdict::Violated(lasso), Counterexample::Maude),
+            None => (verdict, Counterexample::Short),
+        };
+        let (states, transitions) = (self.space.len(), self.space.edge_count());
+        Ok(Answer { verdict, method, counterexample, states, transitions })
+    }
+
+    /// Maude's counterexample, if it is asked for and comes out.
+    fn maudes_run(&mut self, formulas: &mut Formulas, formula: Formula) -> Option<Lasso> {
+        if self.options.counterexample != Counterexample::Maude || !self.fair.is_none() {
+            return None;
+        }
+        let negated = formulas.negated(formula);
+        let automaton = imitate(formulas, negated)?;
+        // Depth-first search may go on for ever where there are infinitely many states.
+        let limits = self.bounded(64 * self.space.len() as u64 + IMITATED_PAIRS);
+        let lasso = maude::first_run(&mut self.space, &automaton, &limits).ok()??;
+        replay(&mut *self.judge, formulas, formula, &self.options.fairness, &lasso).ok()?;
+        Some(lasso)
     }
 
     /// Takes turns between looking ahead along single paths and exploring breadth-first, each with
@@ -293,12 +341,7 @@ impl<'s> Checker<'s> {
         }
         let limits = self.bounded(2 * self.space.len() as u64 + CLOSING_STATES);
         let Checker { space, fair, .. } = self;
-        // Any way to go on will do.
-        let anything = Automaton {
-            initial: vec![0],
-            edges: vec![vec![Edge { to: 0, label: Cube::ANY, marks: 0 }]],
-            sets: 0,
-        };
+        let anything = anything();
         let last = lasso.steps.last().and_then(|step| space.node(step.state)).expect("a run has a state");
         let closed = match Target::with_cycle(&anything, fair).explore(
             space,
@@ -327,12 +370,19 @@ impl<'s> Checker<'s> {
     }
 }
 
+/// The automaton that accepts all runs.
+fn anything() -> Automaton {
+    Automaton { initial: vec![0], edges: vec![vec![Edge { to: 0, label: Cube::ANY, marks: 0 }]], sets: 0 }
+}
+
 /// Size at which an explored part is first searched for cycles.
 const FIRST_LOOK: usize = 1000;
 /// States that the first look ahead may expand.
 const AHEAD_FIRST: usize = 1000;
 /// States that may be explored, beyond twice those known, to find a cycle for a finite run.
 const CLOSING_STATES: u64 = 100_000;
+/// Pairs that may be visited, beyond those for each state known, to find Maude's counterexample.
+const IMITATED_PAIRS: u64 = 10_000_000;
 
 /// A formula in the forms that the checkers need.
 struct Claim<'a> {

@@ -36,11 +36,7 @@ pub struct Product<'a> {
 impl<'a> Product<'a> {
     /// The product from the given state on.
     pub fn new(root: Node, automaton: &'a Automaton, fair: &'a FairTable) -> Self {
-        let width = automaton.edges.len();
-        let numbers = match width {
-            0..=WIDTH_MAX => Numbers::Table { width, table: Vec::new() },
-            _ => Numbers::Map(FxHashMap::default()),
-        };
+        let numbers = Numbers::new(automaton.edges.len());
         let mut product = Product { automaton, fair, pairs: Vec::new(), numbers, done: 0, level_end: 0 };
         for &start in &automaton.initial {
             product.number(root, start);
@@ -56,11 +52,7 @@ impl<'a> Product<'a> {
 
     /// Bytes that the tables take, and that a search for components would take.
     fn memory(&self) -> usize {
-        let numbers = match &self.numbers {
-            Numbers::Table { table, .. } => 4 * table.capacity(),
-            Numbers::Map(map) => 16 * map.capacity(),
-        };
-        numbers + (8 + 4) * self.pairs.capacity()
+        self.numbers.bytes() + (8 + 4) * self.pairs.capacity()
     }
 
     /// The pairs where runs start: the first ones.
@@ -216,7 +208,8 @@ impl Graph for Explored<'_, '_, '_> {
 }
 
 /// Numbers of pairs.
-enum Numbers {
+#[derive(Debug)]
+pub enum Numbers {
     /// Entry `node * width + at` is the number plus one.
     Table {
         width: usize,
@@ -226,7 +219,24 @@ enum Numbers {
 }
 
 impl Numbers {
-    fn get_or_insert(&mut self, node: Node, at: u32, fresh: u32) -> u32 {
+    /// For automata of so many states.
+    pub fn new(width: usize) -> Self {
+        match width {
+            0..=WIDTH_MAX => Numbers::Table { width, table: Vec::new() },
+            _ => Numbers::Map(FxHashMap::default()),
+        }
+    }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Numbers::Table { table, .. } => 4 * table.capacity(),
+            Numbers::Map(map) => 16 * map.capacity(),
+        }
+    }
+
+    /// The number of a pair; a pair that has none gets `fresh`.
+    pub fn get_or_insert(&mut self, node: Node, at: u32, fresh: u32) -> u32 {
         if let Numbers::Table { width, table } = self {
             let place = node as usize * *width + at as usize;
             if place >= TABLE_MAX {

@@ -23,6 +23,9 @@ pub trait Graph {
 
     /// The next edge of the node.
     fn arc(&mut self, node: u32, cursor: &mut Self::Cursor) -> Option<Arc>;
+
+    /// These nodes are a component, all of whose edges have been seen.
+    fn close(&mut self, _nodes: &[u32]) {}
 }
 
 /// A component that has an edge.
@@ -33,6 +36,8 @@ pub struct Component {
     pub marks: Marks,
 }
 
+/// Not met, or else in a finished component; other numbers are those of visits.
+const NEW: u32 = 0;
 const CLOSED: u32 = u32::MAX;
 
 /// The components with a cycle that are reachable from the roots and satisfy the test (of their
@@ -42,7 +47,11 @@ pub fn components<G: Graph>(
     roots: impl IntoIterator<Item = u32>,
     wanted: impl Fn(Marks) -> bool,
 ) -> Vec<Component> {
-    walk(graph, roots, wanted, false)
+    let (mut walk, mut found) = (Walk::default(), Vec::new());
+    for root in roots {
+        walk.visit(graph, root, &wanted, Some(&mut found));
+    }
+    found
 }
 
 /// The first component that satisfies the test, as far as it is known at that moment.
@@ -51,51 +60,69 @@ pub fn first_component<G: Graph>(
     roots: impl IntoIterator<Item = u32>,
     wanted: impl Fn(Marks) -> bool,
 ) -> Option<Component> {
-    walk(graph, roots, wanted, true).pop()
+    let mut walk = Walk::default();
+    roots.into_iter().find_map(|root| walk.visit(graph, root, &wanted, None))
 }
 
-fn walk<G: Graph>(
-    graph: &mut G,
-    roots: impl IntoIterator<Item = u32>,
-    wanted: impl Fn(Marks) -> bool,
-    first_only: bool,
-) -> Vec<Component> {
-    struct Root {
-        number: u32,
-        marks: Marks,
-        /// Of the edge that leads here from the component below.
-        entry: Marks,
-        cyclic: bool,
+/// A depth-first walk that may be continued from other roots.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// `NEW`, `CLOSED`, or the place in the order of visits, by node.
+    number: Vec<u32>,
+    last: u32,
+    /// Nodes of components that are not finished.
+    open: Vec<u32>,
+}
+
+impl Walk {
+    /// Bytes that the tables take.
+    pub fn bytes(&self) -> usize {
+        4 * (self.number.capacity() + self.open.capacity())
     }
-    // 0: not met, CLOSED: in a finished component, else the number in order of visits.
-    let mut number: Vec<u32> = Vec::new();
-    let mut last = 0;
-    let mut open: Vec<u32> = Vec::new();
-    let mut stack: Vec<Root> = Vec::new();
-    let mut path: Vec<(u32, G::Cursor)> = Vec::new();
-    let mut found = Vec::new();
-    let get = |number: &Vec<u32>, node: u32| number.get(node as usize).copied().unwrap_or(0);
-    for root in roots {
-        if get(&number, root) != 0 {
-            continue;
+
+    fn number(&self, node: u32) -> u32 {
+        self.number.get(node as usize).copied().unwrap_or(NEW)
+    }
+
+    /// Visits everything that can be reached from the root and was not visited before. Components
+    /// with a cycle that satisfy the test go into `found`; without it, the walk ends with the first
+    /// such component, as far as it is known at that moment, and cannot be continued.
+    pub fn visit<G: Graph>(
+        &mut self,
+        graph: &mut G,
+        root: u32,
+        wanted: impl Fn(Marks) -> bool,
+        mut found: Option<&mut Vec<Component>>,
+    ) -> Option<Component> {
+        struct Root {
+            number: u32,
+            marks: Marks,
+            /// Of the edge that leads here from the component below.
+            entry: Marks,
+            cyclic: bool,
         }
+        if self.number(root) != NEW {
+            return None;
+        }
+        let mut stack: Vec<Root> = Vec::new();
+        let mut path: Vec<(u32, G::Cursor)> = Vec::new();
         let mut enter = Some((root, 0));
         loop {
             if let Some((node, entry)) = enter.take() {
-                last += 1;
-                if node as usize >= number.len() {
-                    number.resize((node as usize + 1).max(number.len() * 3 / 2), 0);
+                self.last += 1;
+                if node as usize >= self.number.len() {
+                    self.number.resize((node as usize + 1).max(self.number.len() * 3 / 2), NEW);
                 }
-                number[node as usize] = last;
-                open.push(node);
-                stack.push(Root { number: last, marks: 0, entry, cyclic: false });
+                self.number[node as usize] = self.last;
+                self.open.push(node);
+                stack.push(Root { number: self.last, marks: 0, entry, cyclic: false });
                 path.push((node, G::Cursor::default()));
             }
-            let Some((node, cursor)) = path.last_mut() else { break };
+            let (node, cursor) = path.last_mut()?;
             let node = *node;
             if let Some(arc) = graph.arc(node, cursor) {
-                match get(&number, arc.to) {
-                    0 => enter = Some((arc.to, arc.marks)),
+                match self.number(arc.to) {
+                    NEW => enter = Some((arc.to, arc.marks)),
                     CLOSED => {}
                     target => {
                         let mut marks = arc.marks;
@@ -105,9 +132,9 @@ fn walk<G: Graph>(
                             top = stack.pop().expect("an open node has a root");
                         }
                         let marks = top.marks | marks;
-                        if first_only && wanted(marks) {
-                            let start = open.partition_point(|&n| number[n as usize] < top.number);
-                            return vec![Component { nodes: open.split_off(start), marks }];
+                        if found.is_none() && wanted(marks) {
+                            let start = self.open.partition_point(|&n| self.number(n) < top.number);
+                            return Some(Component { nodes: self.open.split_off(start), marks });
                         }
                         stack.push(Root { marks, cyclic: true, ..top });
                     }
@@ -115,21 +142,23 @@ fn walk<G: Graph>(
                 continue;
             }
             path.pop();
-            if stack.last().is_some_and(|top| top.number == number[node as usize]) {
+            if stack.last().is_some_and(|top| top.number == self.number(node)) {
                 let top = stack.pop().expect("just seen");
                 let start =
-                    open.iter().rposition(|&other| other == node).expect("open until its root closes");
-                for &other in &open[start..] {
-                    number[other as usize] = CLOSED;
+                    self.open.iter().rposition(|&other| other == node).expect("open until its root closes");
+                for &other in &self.open[start..] {
+                    self.number[other as usize] = CLOSED;
                 }
-                let nodes = open.split_off(start);
-                if top.cyclic && wanted(top.marks) {
-                    found.push(Component { nodes, marks: top.marks });
+                graph.close(&self.open[start..]);
+                match &mut found {
+                    Some(found) if top.cyclic && wanted(top.marks) => {
+                        found.push(Component { nodes: self.open.split_off(start), marks: top.marks });
+                    }
+                    _ => self.open.truncate(start),
                 }
             }
         }
     }
-    found
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! once, and only if somebody asks. Deadlocks get an edge to themselves.
 
 use super::limits::Limits;
+use super::nodes::Nodes;
 use crate::graph::{RuleId, State, Stop, System, Worker};
 use rayon::ThreadPool;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,28 +17,27 @@ pub type Node = u32;
 
 /// States that a worker takes at a time.
 const CHUNK: usize = 64;
-/// Nothing is known of the node but its state.
-const MET: u64 = u64::MAX;
-/// Its propositions are known as well.
-const KNOWN: u64 = u64::MAX - 1;
-/// Bits of a span that hold its length.
-const LENGTH_BITS: u32 = 20;
-const NONE: u32 = u32::MAX;
-
 /// The explored part of a system.
 pub struct Space<'s> {
     workers: Vec<Box<dyn Worker + Send + 's>>,
     pool: Option<&'s ThreadPool>,
-    /// The node of each state, or `NONE`.
-    nodes: Vec<u32>,
-    states: Vec<State>,
-    props: Vec<u64>,
-    /// Where a node's edges are: start and length; or `MET` or `KNOWN`.
-    spans: Vec<u64>,
+    nodes: Nodes,
     targets: Vec<Node>,
     /// The rules of the edges, if somebody needs them.
     rules: Option<Vec<RuleId>>,
+    /// Hears about every batch.
+    pub watcher: Option<Watcher>,
 }
+
+/// How far exploration is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub states: usize,
+    pub transitions: usize,
+}
+
+/// Someone who hears now and then how far a check is.
+pub type Watcher = Box<dyn FnMut(&Progress) + Send>;
 
 /// A state to expand, and a mark that the caller's test understands.
 #[derive(Clone, Copy, Debug)]
@@ -64,24 +64,22 @@ impl<'s> Space<'s> {
         Space {
             workers: (0..count).map(boxed).collect(),
             pool,
-            nodes: Vec::new(),
-            states: Vec::new(),
-            props: Vec::new(),
-            spans: Vec::new(),
+            nodes: Nodes::default(),
             targets: Vec::new(),
             rules: keep_rules.then(Vec::new),
+            watcher: None,
         }
     }
 
     /// The node of the initial state.
     pub fn initial(&mut self) -> Result<Node, Stop> {
         let state = self.workers[0].initial()?;
-        self.meet(state)
+        self.nodes.meet(state)
     }
 
     /// How many states were met.
     pub fn len(&self) -> usize {
-        self.states.len()
+        self.nodes.len()
     }
 
     /// How many transitions were found, of which those with equal ends count once.
@@ -89,82 +87,51 @@ impl<'s> Space<'s> {
         self.targets.len()
     }
 
-    /// Bytes that the tables take.
+    /// Bytes that the tables and the system take.
     pub fn memory(&self) -> usize {
-        let per_node = 4 * (self.nodes.capacity() + self.states.capacity())
-            + 8 * (self.props.capacity() + self.spans.capacity());
         let rules = self.rules.as_ref().map_or(0, Vec::capacity);
-        per_node + 4 * (self.targets.capacity() + rules)
+        self.nodes.memory() + 4 * (self.targets.capacity() + rules) + self.workers[0].bytes()
     }
 
     /// The system's number of a node.
     pub fn state(&self, node: Node) -> State {
-        self.states[node as usize]
+        self.nodes.state(node)
     }
 
     /// The node of a state that was met.
     pub fn node(&self, state: State) -> Option<Node> {
-        self.nodes.get(state as usize).copied().filter(|&node| node != NONE)
+        self.nodes.node(state)
     }
 
     /// The propositions of a node, if known.
     #[inline]
     pub fn props(&self, node: Node) -> Option<u64> {
-        (self.spans[node as usize] != MET).then(|| self.props[node as usize])
+        self.nodes.props(node)
     }
 
     /// The successors of a node; none if it was not expanded.
     #[inline]
     pub fn targets(&self, node: Node) -> &[Node] {
-        let span = self.spans[node as usize];
-        if span >= KNOWN {
-            return &[];
-        }
-        let start = (span >> LENGTH_BITS) as usize;
-        &self.targets[start..start + (span & ((1 << LENGTH_BITS) - 1)) as usize]
+        &self.targets[self.nodes.edges(node)]
     }
 
     /// Whether the successors of a node are known.
     pub fn is_expanded(&self, node: Node) -> bool {
-        self.spans[node as usize] < KNOWN
+        self.nodes.is_expanded(node)
     }
 
     /// The rules of a node's edges, beside [`Space::targets`]; empty if rules are not kept.
     pub fn edge_rules(&self, node: Node) -> &[RuleId] {
-        let span = self.spans[node as usize];
-        match &self.rules {
-            Some(rules) if span < KNOWN => {
-                let start = (span >> LENGTH_BITS) as usize;
-                &rules[start..start + (span & ((1 << LENGTH_BITS) - 1)) as usize]
-            }
-            _ => &[],
-        }
+        self.rules.as_ref().map_or(&[], |rules| &rules[self.nodes.edges(node)])
     }
 
     /// The first rule that leads from one node to the other, asked of the system again.
     pub fn rule_between(&mut self, from: Node, to: Node) -> Result<RuleId, Stop> {
         let mut out = Vec::new();
-        self.workers[0].successors(self.states[from as usize], &mut out)?;
-        let target = self.states[to as usize];
+        self.workers[0].successors(self.nodes.state(from), &mut out)?;
+        let target = self.nodes.state(to);
         let found = out.iter().find(|(_, state)| *state == target);
         Ok(found.map_or(RuleId::DEADLOCK, |&(rule, _)| rule))
-    }
-
-    fn meet(&mut self, state: State) -> Result<Node, Stop> {
-        let at = state as usize;
-        if at >= self.nodes.len() {
-            self.nodes.resize((at + 1).max(self.nodes.len() * 3 / 2), NONE);
-        }
-        if self.nodes[at] == NONE {
-            if self.states.len() >= (NONE - 1) as usize {
-                return Err(Stop::States(u64::from(NONE - 1)));
-            }
-            self.nodes[at] = self.states.len() as u32;
-            self.states.push(state);
-            self.props.push(0);
-            self.spans.push(MET);
-        }
-        Ok(self.nodes[at])
     }
 
     /// Finds out the propositions of the given nodes, and the successors of those of which `test`
@@ -176,13 +143,17 @@ impl<'s> Space<'s> {
         limits: &Limits,
     ) -> Result<(), Stop> {
         let open: Vec<Wanted> =
-            wanted.iter().copied().filter(|one| self.spans[one.node as usize] >= KNOWN).collect();
+            wanted.iter().copied().filter(|one| !self.nodes.is_expanded(one.node)).collect();
         limits.check_memory(self.memory())?;
+        let progress = Progress { states: self.nodes.len(), transitions: self.targets.len() };
+        if let Some(watcher) = &mut self.watcher {
+            watcher(&progress);
+        }
         let chunks: Vec<&[Wanted]> = open.chunks(CHUNK).collect();
         let Some(pool) = self.pool.filter(|_| chunks.len() > 1) else {
             for chunk in chunks {
                 limits.check()?;
-                let found = look(&mut *self.workers[0], chunk, &self.states, &self.spans, &self.props, test);
+                let found = look(&mut *self.workers[0], chunk, &self.nodes, test);
                 self.take(chunk, found)?;
             }
             return Ok(());
@@ -190,7 +161,7 @@ impl<'s> Space<'s> {
         // Chunks are claimed in order, so when one has to stop, all before it are claimed too.
         let next = AtomicUsize::new(0);
         let stopped = AtomicUsize::new(usize::MAX);
-        let (states, spans, props) = (&self.states, &self.spans, &self.props);
+        let nodes = &self.nodes;
         let mut results: Vec<Option<Found>> = Vec::new();
         let per_worker: Vec<Vec<(usize, Found)>> = pool.install(|| {
             use rayon::prelude::*;
@@ -202,7 +173,7 @@ impl<'s> Space<'s> {
                         return mine;
                     }
                     let found = match limits.check() {
-                        Ok(()) => look(&mut **worker, chunks[index], states, spans, props, test),
+                        Ok(()) => look(&mut **worker, chunks[index], nodes, test),
                         Err(stop) => Found { stop: Some(stop), ..Found::default() },
                     };
                     if found.stop.is_some() {
@@ -226,11 +197,7 @@ impl<'s> Space<'s> {
     fn take(&mut self, chunk: &[Wanted], found: Found) -> Result<(), Stop> {
         let mut transitions = &found.transitions[..];
         for (one, &(props, count)) in chunk.iter().zip(&found.rows) {
-            let node = one.node as usize;
-            self.props[node] = props;
-            if self.spans[node] == MET {
-                self.spans[node] = KNOWN;
-            }
+            self.nodes.set_props(one.node, props);
             let Some(count) = count else { continue };
             let (own, rest) = transitions.split_at(count as usize);
             transitions = rest;
@@ -241,10 +208,10 @@ impl<'s> Space<'s> {
 
     fn add_edges(&mut self, node: Node, transitions: &[(RuleId, State)]) -> Result<(), Stop> {
         let start = self.targets.len();
-        let deadlock = [(RuleId::DEADLOCK, self.states[node as usize])];
+        let deadlock = [(RuleId::DEADLOCK, self.nodes.state(node))];
         let transitions = if transitions.is_empty() { &deadlock } else { transitions };
         for &(rule, state) in transitions {
-            let target = self.meet(state)?;
+            let target = self.nodes.meet(state)?;
             // Equal edges are dropped where that is cheap.
             let known = &self.targets[start..];
             let equal = |&(at, &other): &(usize, &Node)| {
@@ -258,12 +225,7 @@ impl<'s> Space<'s> {
                 rules.push(rule);
             }
         }
-        let length = self.targets.len() - start;
-        if length >> LENGTH_BITS != 0 {
-            return Err(Stop::Failed(format!("a state has more than {} successors", 1 << LENGTH_BITS)));
-        }
-        self.spans[node as usize] = (start as u64) << LENGTH_BITS | length as u64;
-        Ok(())
+        self.nodes.set_edges(node, start..self.targets.len())
     }
 }
 
@@ -271,17 +233,15 @@ impl<'s> Space<'s> {
 fn look(
     worker: &mut dyn Worker,
     chunk: &[Wanted],
-    states: &[State],
-    spans: &[u64],
-    props: &[u64],
+    nodes: &Nodes,
     test: &(dyn Fn(u64, u64) -> bool + Sync),
 ) -> Found {
     let mut found = Found::default();
     let mut out = Vec::new();
     for one in chunk {
-        let (node, state) = (one.node as usize, states[one.node as usize]);
+        let state = nodes.state(one.node);
         let row = (|| {
-            let props = if spans[node] == MET { worker.props(state)? } else { props[node] };
+            let props = nodes.props(one.node).map_or_else(|| worker.props(state), Ok)?;
             if !test(one.tag, props) {
                 return Ok((props, None));
             }

@@ -17,6 +17,7 @@ mod automaton;
 pub mod dot;
 mod formula;
 pub mod hoa;
+mod imitate;
 #[cfg(test)]
 pub(crate) mod random;
 mod reduce;
@@ -30,7 +31,8 @@ pub mod word;
 
 pub use automaton::{Automaton, Cube, Edge, PROPS_MAX};
 pub use formula::{Formula, Formulas, Node, PropId};
-pub use reduce::{degeneralize, reduce};
+pub use imitate::{Buchi, Letters, imitate};
+pub use reduce::{Simulation, degeneralize, reduce};
 pub use simplify::{Simplified, simplify};
 pub use translate::{SizeLimits, TranslateError, translate, translate_plain};
 pub use witness::{Model, satisfy, witness};

@@ -203,14 +203,16 @@ fn quotient(automaton: &Automaton, class: &[u32], representative: &[usize]) -> A
 }
 
 /// The largest direct simulation.
-struct Simulation {
+#[derive(Debug)]
+pub struct Simulation {
     count: usize,
     /// Entry `p * count + q`: q simulates p.
     simulated: Vec<bool>,
 }
 
 impl Simulation {
-    fn new(automaton: &Automaton) -> Option<Self> {
+    /// None if the automaton is too large.
+    pub fn new(automaton: &Automaton) -> Option<Self> {
         let edges = automaton.edge_count();
         if edges.saturating_mul(edges) > SIMULATION_WORK_MAX {
             return None;
@@ -237,7 +239,8 @@ impl Simulation {
         Some(simulation)
     }
 
-    fn simulates(&self, q: u32, p: u32) -> bool {
+    /// Whether q accepts all that p does, step by step.
+    pub fn simulates(&self, q: u32, p: u32) -> bool {
         self.simulated[p as usize * self.count + q as usize]
     }
 

@@ -40,7 +40,21 @@ pub fn witness(automaton: &Automaton) -> Option<Model> {
         missing &= !marks;
         here = end;
     }
-    Some(Model { prefix, cycle })
+    Some(Model { prefix, cycle }.folded())
+}
+
+impl Model {
+    /// The same with a shorter prefix, where the cycle may begin earlier.
+    fn folded(mut self) -> Model {
+        let includes = |a: Cube, b: Cube| a.pos & !b.pos == 0 && a.neg & !b.neg == 0;
+        while let (Some(&before), Some(&last)) = (self.prefix.last(), self.cycle.last())
+            && includes(before, last)
+        {
+            self.prefix.pop();
+            self.cycle.rotate_right(1);
+        }
+        self
+    }
 }
 
 /// The labels of a shortest path from one of the starts to a state that satisfies the goal.

@@ -1,0 +1,261 @@
+//! What is done, on disk: a file for each boundary and one for the final layer.
+//!
+//! A file is written beside its place, flushed and renamed, so that a crash leaves the old one or
+//! the new one. It begins with what it belongs to (the system, the formula, the layers) and ends
+//! with a checksum; what is damaged or belongs to something else is refused. Every change of a
+//! single byte changes the checksum, since each step of it is a bijection.
+
+use super::boundary::{Boundary, Entry, Level};
+use super::post::Census;
+use crate::graph::{Region, Stop};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Where to save, and whether to go on with what is there.
+#[derive(Clone, Debug)]
+pub struct Saving {
+    pub directory: PathBuf,
+    pub resume: bool,
+    /// Whatever tells this check from others: the text of the module, the initial state, the formula.
+    pub identity: Vec<u8>,
+    /// Time between two writes in the final layer.
+    pub interval: Duration,
+}
+
+/// What is wrong with a checkpoint.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CheckpointError {
+    /// A file could not be read or written; the text is the system's.
+    Io(PathBuf, String),
+    /// The file is not what was written.
+    Damaged(PathBuf),
+    /// It belongs to another module, formula or layering.
+    Foreign(PathBuf),
+    /// There is a checkpoint, and nobody said to go on with it.
+    Exists(PathBuf),
+    /// There is no checkpoint to go on with.
+    Missing(PathBuf),
+}
+
+impl fmt::Display for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            CheckpointError::Io(path, text) => write!(f, "{}: {text}", path.display()),
+            CheckpointError::Damaged(path) => write!(f, "{}: the checkpoint is damaged", path.display()),
+            CheckpointError::Foreign(path) => {
+                write!(f, "{}: the checkpoint belongs to another module, formula or layering", path.display())
+            }
+            CheckpointError::Exists(path) => {
+                write!(
+                    f,
+                    "{}: there is a checkpoint already; resume it or use another directory",
+                    path.display()
+                )
+            }
+            CheckpointError::Missing(path) => write!(f, "{}: there is no checkpoint", path.display()),
+        }
+    }
+}
+
+const MAGIC: &[u8] = b"rwl layers 1\n";
+
+/// An open checkpoint.
+#[derive(Debug)]
+pub struct Checkpoint {
+    saving: Saving,
+    /// When the final layer was last saved.
+    last: Mutex<Instant>,
+}
+
+/// Boundaries, and which places of the last one are done.
+pub type Saved = (Vec<(Arc<Boundary>, Census)>, Option<Vec<bool>>);
+
+impl Checkpoint {
+    /// Opens the directory and reads what is there.
+    pub fn open<R: Region>(saving: Saving, region: &mut R) -> Result<(Checkpoint, Saved), CheckpointError> {
+        let checkpoint = Checkpoint { saving, last: Mutex::new(Instant::now()) };
+        let directory = &checkpoint.saving.directory;
+        fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
+        let exists = checkpoint.path(Some(0)).exists();
+        match (checkpoint.saving.resume, exists) {
+            (false, true) => return Err(CheckpointError::Exists(directory.clone())),
+            (true, false) => return Err(CheckpointError::Missing(directory.clone())),
+            (false, false) => return Ok((checkpoint, (Vec::new(), None))),
+            (true, true) => {}
+        }
+        let mut saved: Vec<(Arc<Boundary>, Census)> = Vec::new();
+        while let Some(bytes) = checkpoint.read(Some(saved.len()))? {
+            let before = saved.last().map(|(boundary, _)| boundary.clone());
+            let boundary = load(&bytes, region, before);
+            saved.push(boundary.ok_or_else(|| CheckpointError::Damaged(checkpoint.path(Some(saved.len()))))?);
+        }
+        let mut done = None;
+        if let Some(bytes) = checkpoint.read(None)? {
+            let mut cursor = Cursor(&bytes);
+            let count = saved.last().map_or(0, |(boundary, _)| boundary.level.len());
+            let belongs = cursor.number() == Some(saved.len() as u64) && cursor.0.len() == count;
+            if !belongs {
+                return Err(CheckpointError::Damaged(checkpoint.path(None)));
+            }
+            done = Some(cursor.0.iter().map(|&byte| byte != 0).collect());
+        }
+        Ok((checkpoint, (saved, done)))
+    }
+
+    /// The file of a boundary, or of the final layer.
+    fn path(&self, layer: Option<usize>) -> PathBuf {
+        let name = layer.map_or("done".to_owned(), |layer| format!("layer-{layer:03}"));
+        self.saving.directory.join(name)
+    }
+
+    /// Saves a boundary, the n-th from 0.
+    pub fn save_boundary<R: Region>(
+        &self,
+        number: usize,
+        boundary: &Boundary,
+        census: Census,
+        region: &mut R,
+    ) -> Result<(), Stop> {
+        let mut out = Vec::new();
+        let level = &boundary.level;
+        let counts = [census.states, census.counterexample_states, census.pairs];
+        let numbers = counts.map(|count| count as u64);
+        for number in [u64::from(boundary.depth), level.len() as u64].into_iter().chain(numbers) {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        let mut bytes = Vec::new();
+        for (index, &seed) in level.seeds.iter().enumerate() {
+            bytes.clear();
+            region.write(seed, &mut bytes)?;
+            for part in [&bytes[..], &pack(level.entries(index))[..]] {
+                out.extend_from_slice(&(part.len() as u64).to_le_bytes());
+                out.extend_from_slice(part);
+            }
+        }
+        self.write(Some(number), &out)
+    }
+
+    /// Saves which places of the last of so many boundaries are done, if it is time to.
+    pub fn save_done(&self, boundaries: usize, done: impl Fn() -> Vec<bool>, now: bool) -> Result<(), Stop> {
+        let Ok(mut last) = self.last.try_lock() else { return Ok(()) };
+        if !now && last.elapsed() < self.saving.interval {
+            return Ok(());
+        }
+        let mut out = (boundaries as u64).to_le_bytes().to_vec();
+        out.extend(done().into_iter().map(u8::from));
+        self.write(None, &out)?;
+        *last = Instant::now();
+        Ok(())
+    }
+
+    fn write(&self, layer: Option<usize>, payload: &[u8]) -> Result<(), Stop> {
+        let path = self.path(layer);
+        let identity = &self.saving.identity;
+        let mut bytes = MAGIC.to_vec();
+        for part in [identity, payload] {
+            bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(part);
+        }
+        bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+        let beside = path.with_extension("new");
+        let write = || {
+            let mut file = File::create(&beside)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            fs::rename(&beside, &path)?;
+            File::open(&self.saving.directory)?.sync_all()
+        };
+        write()
+            .map_err(|error| Stop::Failed(format!("cannot save a checkpoint: {}: {error}", path.display())))
+    }
+
+    /// The payload of a file, if it is there.
+    fn read(&self, layer: Option<usize>) -> Result<Option<Vec<u8>>, CheckpointError> {
+        let path = self.path(layer);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io(&path, error)),
+        };
+        let damaged = || CheckpointError::Damaged(path.clone());
+        let (content, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
+        if u64::from_le_bytes(*sum) != checksum(content) {
+            return Err(damaged());
+        }
+        let mut cursor = Cursor(content.strip_prefix(MAGIC).ok_or_else(damaged)?);
+        let identity = cursor.bytes().ok_or_else(damaged)?;
+        let payload = cursor.bytes().ok_or_else(damaged)?.to_vec();
+        if identity != self.saving.identity {
+            return Err(CheckpointError::Foreign(path.clone()));
+        }
+        Ok(Some(payload))
+    }
+}
+
+fn io(path: &Path, error: std::io::Error) -> CheckpointError {
+    CheckpointError::Io(path.to_owned(), error.to_string())
+}
+
+fn pack(entries: &[Entry]) -> Vec<u8> {
+    entries
+        .iter()
+        .flat_map(|entry| (u64::from(entry.at) << 32 | u64::from(entry.origin)).to_le_bytes())
+        .collect()
+}
+
+/// A boundary as it was saved; none if something is wrong with it.
+fn load<R: Region>(
+    bytes: &[u8],
+    region: &mut R,
+    before: Option<Arc<Boundary>>,
+) -> Option<(Arc<Boundary>, Census)> {
+    let mut cursor = Cursor(bytes);
+    let depth = u32::try_from(cursor.number()?).ok()?;
+    let count = cursor.number()?;
+    let mut number = || cursor.number().map(|number| number as usize);
+    let census = Census { states: number()?, counterexample_states: number()?, pairs: number()? };
+    let origins = before.as_ref().map_or(usize::MAX, |before| before.level.entries.len());
+    let mut level = Level::default();
+    for _ in 0..count {
+        level.seeds.push(region.read(cursor.bytes()?).ok()?);
+        let mut entries = Cursor(cursor.bytes()?);
+        while let Some(word) = entries.number() {
+            let entry = Entry { at: (word >> 32) as u32, origin: word as u32 };
+            if entry.origin as usize >= origins {
+                return None;
+            }
+            level.entries.push(entry);
+        }
+        level.ends.push(level.entries.len() as u32);
+    }
+    let is_whole = cursor.0.is_empty() && before.as_ref().is_none_or(|before| before.depth <= depth);
+    is_whole.then(|| (Arc::new(Boundary { level, depth, before }), census))
+}
+
+/// What is left to read.
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn number(&mut self) -> Option<u64> {
+        let (first, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*first))
+    }
+
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let (part, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(part)
+    }
+}
+
+/// FNV-1a.
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}

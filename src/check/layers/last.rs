@@ -1,0 +1,135 @@
+//! The final layer: from every state of the last boundary on, without a bound on depth.
+//!
+//! A sub-state space that does not fit is split: by the same argument that separates layers, it
+//! violates the formula exactly if one of the pairs some steps later does. If splitting again and
+//! again, ever deeper, does not help, there is a strongly connected component that is too large.
+
+use super::boundary::{Boundary, Level};
+use super::crew::Crew;
+use super::part::{Outcome, Part, Shared, Suffix};
+use super::post::post;
+use super::queue::{Halted, Queue, Task, Violation};
+use crate::graph::{Region, Stop};
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How the final layer ended.
+pub struct Last {
+    pub violation: Option<Violation>,
+    pub halted: Option<Halted>,
+    /// How many sub-state spaces were split.
+    pub splits: usize,
+}
+
+/// Splits of splits; each goes four times as deep as the one before.
+const NESTING_MAX: usize = 6;
+/// Children that a split should have, and steps it takes at most to get them.
+const CHILDREN: usize = 16;
+const CHILDREN_MAX: usize = 1 << 12;
+const STEPS_MAX: u32 = 32;
+
+/// Searches the sub-state space of each state of the boundary that is not done. `saved` is called
+/// after each that ends.
+pub fn search<R: Region + Send>(
+    crew: &mut Crew<R>,
+    shared: Shared,
+    boundary: Arc<Boundary>,
+    done: Vec<bool>,
+    saved: &(dyn Fn(&Queue) -> Result<(), Stop> + Sync),
+) -> Last {
+    let queue = Queue::new(boundary, done);
+    let splits = AtomicUsize::new(0);
+    let work = |region: &mut R| {
+        let _alarm = Alarm(&queue);
+        let mut part = Part::new(region, shared);
+        while let Some(task) = queue.take() {
+            let level = &task.boundary.level;
+            let ats: Vec<u32> = level.entries(task.state()).iter().map(|entry| entry.at).collect();
+            match part.search(level.seeds[task.state()], &ats, &|| queue.is_moot(&task)) {
+                Outcome::Clean => end(&queue, shared, &task, None, saved),
+                Outcome::Violated(suffix) => queue.violate(Violation { task, suffix }),
+                Outcome::Moot => queue.drop_moot(),
+                Outcome::Stopped(stop) => queue.stop(Halted::Stop(stop)),
+                Outcome::Overflow => match split(part.region(), shared, &task) {
+                    Ok(Split::Children(children)) => {
+                        splits.fetch_add(1, Ordering::Relaxed);
+                        end(&queue, shared, &task, Some(children), saved);
+                    }
+                    Ok(Split::Violated(violation)) => queue.violate(violation),
+                    Err(halted) => queue.stop(halted),
+                },
+            }
+        }
+    };
+    match crew.pool {
+        Some(pool) => pool.install(|| crew.regions.par_iter_mut().with_max_len(1).for_each(work)),
+        None => crew.regions.iter_mut().take(1).for_each(work),
+    }
+    let (violation, halted) = queue.into_result();
+    Last { violation, halted, splits: splits.into_inner() }
+}
+
+/// Nobody waits for a thread that panics.
+struct Alarm<'q>(&'q Queue);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.halt(Halted::Stop(Stop::Failed("a thread panicked".to_owned())));
+        }
+    }
+}
+
+fn end(
+    queue: &Queue,
+    shared: Shared,
+    task: &Task,
+    children: Option<Arc<Boundary>>,
+    saved: &(dyn Fn(&Queue) -> Result<(), Stop> + Sync),
+) {
+    if queue.finish(task, children) {
+        shared.meter.finish(1);
+        if let Err(stop) = saved(queue) {
+            queue.halt(Halted::Stop(stop));
+        }
+    }
+}
+
+enum Split {
+    Children(Arc<Boundary>),
+    Violated(Violation),
+}
+
+/// The pairs some steps later.
+fn split<R: Region + Send>(region: &mut R, shared: Shared, task: &Task) -> Result<Split, Halted> {
+    let nesting = task.path.len() - 1;
+    if nesting >= NESTING_MAX {
+        return Err(Halted::Component);
+    }
+    let steps_min = 1 << (2 * nesting);
+    let steps_max = STEPS_MAX.max(2 * steps_min);
+    let mut crew =
+        Crew { regions: vec![&mut *region], pool: None, budget: shared.budget, limits: shared.limits };
+    let mut level = task.boundary.level.restarted(Some(task.state()));
+    let mut depth = task.boundary.depth;
+    let boundary =
+        |level: Level, depth: u32| Arc::new(Boundary { level, depth, before: Some(task.boundary.clone()) });
+    for steps in 1..=steps_max {
+        let next = post(&level, &mut crew, shared.reader, shared.meter, true).map_err(Halted::Stop)?;
+        (level, depth) = (next.level, depth + 1);
+        if let Some((seed, entry)) = next.end {
+            let single = Level { seeds: vec![seed], ends: vec![1], entries: vec![entry] };
+            let path = task.path.iter().copied().chain([0]).collect();
+            let task = Task { path, boundary: boundary(single, depth) };
+            let suffix = Suffix { at: entry.at, seeds: vec![seed], back: None };
+            return Ok(Split::Violated(Violation { task, suffix }));
+        }
+        let enough = steps >= steps_min && level.len() >= CHILDREN;
+        if enough || level.is_empty() || level.len() >= CHILDREN_MAX {
+            break;
+        }
+    }
+    region.clear();
+    Ok(Split::Children(boundary(level, depth)))
+}

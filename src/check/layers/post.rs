@@ -1,0 +1,134 @@
+//! One step of all runs at once: from the pairs at one depth to those at the next.
+
+use super::boundary::{Entry, Gather, Level};
+use super::crew::Crew;
+use super::meter::Meter;
+use super::reader::Reader;
+use crate::graph::{Region, Seed, Stop};
+use std::ops::Range;
+
+/// What a step leads to.
+#[derive(Debug)]
+pub struct Post {
+    pub level: Level,
+    /// The first pair from which the automaton accepts whatever follows.
+    pub end: Option<(Seed, Entry)>,
+}
+
+/// The successors of some states.
+#[derive(Default)]
+struct Found {
+    /// Propositions and the number of successors, by state.
+    rows: Vec<(u64, u32)>,
+    targets: Vec<Seed>,
+}
+
+/// The pairs one step later. Each keeps the origin of the first pair that leads to it. With `thin`,
+/// pairs that others make superfluous are dropped.
+pub fn post<R: Region + Send>(
+    level: &Level,
+    crew: &mut Crew<R>,
+    reader: &Reader,
+    meter: &Meter,
+    thin: bool,
+) -> Result<Post, Stop> {
+    let expand = |region: &mut R, chunk: Range<usize>| {
+        let mut found = Found::default();
+        let mut out = Vec::new();
+        for index in chunk {
+            let state = region.enter(level.seeds[index])?;
+            let props = region.props(state)?;
+            let start = found.targets.len();
+            if level.entries(index).iter().any(|entry| reader.reads(entry.at, props)) {
+                out.clear();
+                region.successors(state, &mut out)?;
+                if out.is_empty() {
+                    found.targets.push(level.seeds[index]);
+                }
+                for &(_, target) in &out {
+                    let seed = region.seed(target)?;
+                    let own = &found.targets[start..];
+                    if own.len() > 32 || !own.contains(&seed) {
+                        found.targets.push(seed);
+                    }
+                }
+            }
+            found.rows.push((props, (found.targets.len() - start) as u32));
+        }
+        meter.add(found.rows.len(), 0);
+        Ok(found)
+    };
+    let mut gather = Gather::default();
+    let mut end = None;
+    crew.in_order(level.len(), expand, |budget, chunk, found| {
+        let mut targets = &found.targets[..];
+        for (index, (props, count)) in chunk.zip(found.rows) {
+            let (own, rest) = targets.split_at(count as usize);
+            targets = rest;
+            for entry in level.entries(index) {
+                for at in reader.after(entry.at, props) {
+                    let entry = Entry { at, origin: entry.origin };
+                    for &seed in own {
+                        gather.add(seed, entry);
+                    }
+                    if reader.accepts_all[at as usize] && end.is_none() {
+                        end = own.first().map(|&seed| (seed, entry));
+                    }
+                }
+            }
+        }
+        budget.check(level.bytes() + gather.bytes())
+    })?;
+    Ok(Post { level: gather.finish(thin.then_some(reader)), end })
+}
+
+/// What is to be said of a level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Census {
+    pub states: usize,
+    /// States with which the automaton may have begun the accepted part of a run.
+    pub counterexample_states: usize,
+    /// Pairs of a state and where the automaton may be after reading it.
+    pub pairs: usize,
+}
+
+/// Counts a level, and drops the states that the automaton cannot read.
+pub fn read<R: Region + Send>(
+    level: &mut Level,
+    crew: &mut Crew<R>,
+    reader: &Reader,
+) -> Result<Census, Stop> {
+    let (mut census, mut kept) = (Census::default(), Level::default());
+    let props = |region: &mut R, chunk: Range<usize>| {
+        let of = |&seed: &Seed| region.enter(seed).and_then(|state| region.props(state));
+        level.seeds[chunk].iter().map(of).collect::<Result<Vec<u64>, Stop>>()
+    };
+    crew.in_order(level.len(), props, |_, chunk, found| {
+        for (index, props) in chunk.zip(found) {
+            let mut after: Vec<Entry> = Vec::new();
+            for entry in level.entries(index) {
+                for at in reader.after(entry.at, props) {
+                    if !after.iter().any(|known| known.at == at) {
+                        after.push(Entry { at, ..*entry });
+                    }
+                }
+                if reader.reads(entry.at, props) {
+                    kept.entries.push(*entry);
+                }
+            }
+            if after.is_empty() {
+                continue;
+            }
+            kept.seeds.push(level.seeds[index]);
+            kept.ends.push(kept.entries.len() as u32);
+            census.states += 1;
+            census.counterexample_states +=
+                usize::from(after.iter().any(|entry| reader.is_accepting(entry.at)));
+            reader.thin(&mut after);
+            census.pairs += after.len();
+        }
+        Ok(())
+    })?;
+    *level = kept;
+    Ok(census)
+}

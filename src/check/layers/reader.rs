@@ -1,0 +1,76 @@
+//! The automaton of the negated formula, and what layers need to know of its states.
+
+use super::boundary::Entry;
+use crate::check::scc::Marks;
+use crate::logic::{Automaton, Cube, Simulation};
+
+/// An automaton with facts about its states.
+#[derive(Debug)]
+pub struct Reader {
+    pub automaton: Automaton,
+    /// Marks that every accepted cycle has.
+    pub required: Marks,
+    /// States that accept whatever follows.
+    pub accepts_all: Vec<bool>,
+    /// States on some accepting cycle.
+    accepting: Vec<bool>,
+    simulation: Option<Simulation>,
+}
+
+impl Reader {
+    pub fn new(automaton: Automaton) -> Self {
+        let all = automaton.all_marks();
+        let accepts_all = (0u32..)
+            .zip(&automaton.edges)
+            .map(|(at, out)| out.iter().any(|e| e.to == at && e.label == Cube::ANY && e.marks == all))
+            .collect();
+        let (component, count) = automaton.components();
+        let mut marks: Vec<Option<u64>> = vec![None; count];
+        for (state, out) in automaton.edges.iter().enumerate() {
+            let own = component[state];
+            for edge in out.iter().filter(|edge| component[edge.to as usize] == own) {
+                *marks[own as usize].get_or_insert(0) |= edge.marks;
+            }
+        }
+        let accepting = component.iter().map(|&own| marks[own as usize] == Some(all)).collect();
+        let simulation = Simulation::new(&automaton);
+        Reader { required: Marks::from(all), automaton, accepts_all, accepting, simulation }
+    }
+
+    /// Whether there is a step that reads a state with these propositions.
+    pub fn reads(&self, at: u32, props: u64) -> bool {
+        self.automaton.edges[at as usize].iter().any(|edge| edge.label.allows(props))
+    }
+
+    /// Where the automaton may be after reading a state with these propositions.
+    pub fn after(&self, at: u32, props: u64) -> impl Iterator<Item = u32> + '_ {
+        let edges = self.automaton.edges[at as usize].iter();
+        edges.filter(move |edge| edge.label.allows(props)).map(|edge| edge.to)
+    }
+
+    /// Whether the automaton may have begun the accepted part of a run there. For `p |-> q` this
+    /// means that q is owed, for `p |-> [] q` that p was met.
+    pub fn is_accepting(&self, at: u32) -> bool {
+        self.accepting[at as usize]
+    }
+
+    /// Drops automaton states beside one that accepts all that they accept: for one system state
+    /// the other one is enough.
+    pub fn thin(&self, entries: &mut Vec<Entry>) {
+        let Some(simulation) = &self.simulation else { return };
+        let mut place = 0;
+        while place < entries.len() {
+            let (at, rest) = (entries[place].at, entries.iter().enumerate());
+            let covers = |other: u32| simulation.simulates(other, at);
+            // Of two that accept the same the first one stays.
+            let is_covered = |(i, other): (usize, &Entry)| {
+                i != place && covers(other.at) && (i < place || !simulation.simulates(at, other.at))
+            };
+            if rest.map(is_covered).any(|covered| covered) {
+                entries.remove(place);
+            } else {
+                place += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! Layers against the whole space on random systems, with every way of dividing; the numbers of the
+//! authors' tool; checkpoints. `SEED=n` repeats a run, `CASES=n` tries more.
+
+use super::*;
+use crate::base::Interrupt;
+use crate::check::{Checker, Options as WholeOptions, Verdict as WholeVerdict, replay};
+use crate::graph::{Explicit, RuleId, Seed, State};
+use crate::logic::random::{Random, random_formula};
+use crate::logic::text::{parse, print};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+fn setting(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    println!("{name}={value}");
+    value
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads")
+}
+
+/// A mutual exclusion protocol in which every process enters once: locations 0 (start), 1 (waiting),
+/// 2 (critical), 3 (done). With a queue, processes enter in the order in which they began to wait.
+/// Propositions: the first process is waiting, is critical.
+fn mutex(processes: usize, queue: bool) -> Explicit {
+    type Here = (Vec<u8>, Vec<u8>);
+    let mut states: Vec<Here> = vec![(vec![0; processes], Vec::new())];
+    let mut numbers: HashMap<Here, State> = HashMap::from([(states[0].clone(), 0)]);
+    let mut edges = Vec::new();
+    while edges.len() < states.len() {
+        let (places, line) = states[edges.len()].clone();
+        let mut out = Vec::new();
+        for process in 0..processes {
+            let (mut places_after, mut line_after) = (places.clone(), line.clone());
+            match places[process] {
+                0 if queue => line_after.push(process as u8),
+                0 => {}
+                1 if queue && line[0] != process as u8 => continue,
+                1 if !queue && places.contains(&2) => continue,
+                2 if queue => drop(line_after.remove(0)),
+                3 => continue,
+                _ => {}
+            }
+            places_after[process] += 1;
+            let next = (places_after, line_after);
+            let number = *numbers.entry(next.clone()).or_insert_with(|| {
+                states.push(next);
+                states.len() as State - 1
+            });
+            out.push((RuleId(u32::from(places[process])), number));
+        }
+        if out.is_empty() {
+            out.push((RuleId(3), edges.len() as State));
+        }
+        edges.push(out);
+    }
+    let props = states.iter().map(|(places, _)| u64::from(places[0] == 1) | u64::from(places[0] == 2) << 1);
+    Explicit { initial: 0, edges, props: props.collect() }
+}
+
+/// Sub-state spaces ("node sets"), states and counterexample states as the authors' tool prints them.
+/// With layers 3 3 it prints 35, 56 and 84 node sets: it counts the two sub-state spaces of a state
+/// (with and without an open obligation) once if neither finds anything that others had not found,
+/// which depends on the order of terms in Maude.
+#[test]
+fn the_numbers_of_the_authors_tool() {
+    let cases: [(bool, u32, &[(usize, usize, usize)]); 3] = [
+        (true, 2, &[(33, 200, 124), (46, 510, 285), (61, 1092, 546)]),
+        (false, 2, &[(19, 55, 20), (26, 105, 35), (34, 182, 56), (43, 294, 84)]),
+        (false, 3, &[(35 + 10, 95, 28), (56 + 15, 226, 71), (84 + 21, 483, 156)]),
+    ];
+    for (queue, steps, expected) in cases {
+        for (processes, &numbers) in (5..).zip(expected) {
+            let system = mutex(processes, queue);
+            let mut formulas = Formulas::default();
+            let formula = parse(&mut formulas, "p0 |-> p1").expect("well-formed");
+            let options = Options { layers: Layers::Depths(vec![steps, steps]), ..Options::default() };
+            let answer = check(&system, None, &mut formulas, formula, options).expect("an answer");
+            assert_eq!(answer.verdict, Verdict::Holds);
+            let last = answer.layers[1];
+            let found = (last.spaces, last.end.states, last.end.counterexample_states);
+            assert_eq!(found, numbers, "{processes} processes, queue: {queue}, layers {steps} {steps}");
+            let whole = system.edges.len() as u64;
+            assert!(answer.states < 3 * whole, "{} expansions of {whole} states", answer.states);
+        }
+    }
+}
+
+/// Like a random system, but with a direction: most edges lead a little further, some far back, some
+/// nowhere. Boundaries then divide something.
+fn random_system(random: &mut Random, states: u64) -> Explicit {
+    let forward = random.below(3) == 0;
+    let edges = (0..states)
+        .map(|state| {
+            let count = if random.below(8) == 0 { 0 } else { 1 + random.below(3) };
+            let target = |random: &mut Random| match random.below(if forward { 8 } else { 4 }) {
+                0 => random.below(states),
+                1 => state,
+                _ => (state + 1 + random.below(3)) % states,
+            };
+            (0..count).map(|_| (RuleId(random.below(3) as u32), target(random) as State)).collect()
+        })
+        .collect();
+    Explicit { initial: 0, edges, props: (0..states).map(|_| random.below(8)).collect() }
+}
+
+fn random_claim(random: &mut Random, formulas: &mut Formulas) -> Formula {
+    let classes =
+        ["p0 |-> p1", "p0 |-> [] p1", "<> p2", "[] (p0 \\/ p1 \\/ p2)", "p0 U [] p1", "[] <> p0", "O O O p1"];
+    match random.below(12) {
+        n if (n as usize) < classes.len() => parse(formulas, classes[n as usize]).expect("well-formed"),
+        _ => {
+            let size = 1 + random.below(6) as usize;
+            random_formula(random, formulas, size, 3)
+        }
+    }
+}
+
+fn whole(system: &Explicit, formulas: &mut Formulas, formula: Formula) -> bool {
+    let mut checker = Checker::new(system, None, WholeOptions::default()).expect("no conditions");
+    match checker.check(formulas, formula).expect("an answer").verdict {
+        WholeVerdict::Holds { .. } => true,
+        WholeVerdict::Violated(_) => false,
+        WholeVerdict::Unknown(stop) => panic!("{stop:?}"),
+    }
+}
+
+/// The steps of a run with the system's own numbers.
+fn steps(run: &Run) -> (Vec<(Seed, RuleId)>, Option<usize>) {
+    let step = |step: &crate::check::Step| (run.seeds[step.state as usize], step.rule);
+    (run.lasso.steps.iter().map(step).collect(), run.lasso.back)
+}
+
+/// A second replay, on the system itself.
+fn replay_outside(system: &Explicit, formulas: &mut Formulas, formula: Formula, run: &Run) {
+    let mut lasso = run.lasso.clone();
+    for step in &mut lasso.steps {
+        step.state = run.seeds[step.state as usize] as State;
+    }
+    let fairness = crate::check::Fairness::default();
+    assert_eq!(replay(&mut &*system, formulas, formula, &fairness, &lasso), Ok(()));
+}
+
+#[test]
+fn layers_against_the_whole() {
+    let pools: Vec<ThreadPool> = [2, 3, 8].map(pool).into();
+    let layerings: [&[u32]; 9] = [&[], &[1], &[2], &[1, 1], &[2, 2], &[3, 1], &[1, 2, 3], &[7], &[20, 5]];
+    let mut random = Random::new(setting("SEED", 1));
+    let (mut holds, mut violated, mut split, mut unknown) = (0, 0, 0, 0);
+    for case in 0..setting("CASES", 60) {
+        let mut formulas = Formulas::default();
+        let states = 1 + random.below(if case % 4 == 0 { 60 } else { 9 });
+        let system = random_system(&mut random, states);
+        let formula = random_claim(&mut random, &mut formulas);
+        let text = print(&formulas, formula);
+        let expected = whole(&system, &mut formulas, formula);
+        let mut layers: Vec<Layers> = layerings.map(|depths| Layers::Depths(depths.to_vec())).into();
+        layers.push(Layers::Auto);
+        for layers in layers {
+            let close = random.below(2) == 0;
+            let short_states_max = [1 << 18, 1 << 18, 12, 0][random.below(4) as usize];
+            let options = Options { layers: layers.clone(), close, short_states_max, ..Options::default() };
+            let answer = check(&system, None, &mut formulas, formula, options)
+                .unwrap_or_else(|error| panic!("{text}, {layers:?}: {error:?}\n{system:?}"));
+            match &answer.verdict {
+                Verdict::Holds => holds += 1,
+                Verdict::Violated(run) => {
+                    violated += 1;
+                    replay_outside(&system, &mut formulas, formula, run);
+                    assert!(!close || short_states_max < 1000 || run.lasso.back.is_some());
+                }
+                Verdict::Unknown(reason) => panic!("{text}, {layers:?}: {reason:?}\n{system:?}"),
+            }
+            let is_held = answer.verdict == Verdict::Holds;
+            assert_eq!(is_held, expected, "case {case}: {text}, {layers:?}\n{system:?}");
+
+            // The same on many threads, with hardly any memory for verified pairs.
+            let pool = &pools[random.below(3) as usize];
+            let cache_bytes = Some([0, 64, 1 << 10, 1 << 16][random.below(4) as usize]);
+            let options = Options {
+                layers: layers.clone(),
+                cache_bytes,
+                close,
+                short_states_max,
+                ..Options::default()
+            };
+            let again = check(&system, Some(pool), &mut formulas, formula, options).expect("an answer");
+            match (&answer.verdict, &again.verdict) {
+                (Verdict::Violated(one), Verdict::Violated(other)) if short_states_max > 1000 => {
+                    assert_eq!(steps(one), steps(other));
+                }
+                (Verdict::Violated(_), Verdict::Violated(run)) => {
+                    replay_outside(&system, &mut formulas, formula, run);
+                }
+                (one, other) => assert_eq!(one, other, "case {case}: {text}, {layers:?}\n{system:?}"),
+            }
+            if layers != Layers::Auto {
+                assert_eq!(answer.layers, again.layers);
+            }
+
+            // With hardly any memory at all a verdict may be missing, but not wrong.
+            let space_bytes = Some(200 + random.below(3000) as usize);
+            let options = Options {
+                layers: layers.clone(),
+                cache_bytes,
+                space_bytes,
+                close,
+                short_states_max,
+                ..Options::default()
+            };
+            let pool = [None, Some(pool)][random.below(2) as usize];
+            let tiny = check(&system, pool, &mut formulas, formula, options).expect("an answer");
+            split += tiny.splits;
+            match &tiny.verdict {
+                Verdict::Holds => assert!(expected, "case {case}: {text}, {layers:?}\n{system:?}"),
+                Verdict::Violated(run) => replay_outside(&system, &mut formulas, formula, run),
+                Verdict::Unknown(reason) => {
+                    assert_eq!(*reason, Reason::Component);
+                    unknown += 1;
+                }
+            }
+        }
+    }
+    println!("{holds} hold, {violated} are violated, {split} splits, {unknown} unknown");
+    // How often memory runs out depends on the threads.
+    assert!(holds > 50 && violated > 50 && split > 0);
+}
+
+#[track_caller]
+fn verdict(edges: &[&[State]], props: &[u64], text: &str, depths: &[u32]) -> Option<(usize, usize)> {
+    let edges = edges.iter().map(|out| out.iter().map(|&to| (RuleId(0), to)).collect()).collect();
+    let system = Explicit { initial: 0, edges, props: props.to_vec() };
+    let mut formulas = Formulas::default();
+    let formula = parse(&mut formulas, text).expect("well-formed");
+    let options = Options { layers: Layers::Depths(depths.to_vec()), ..Options::default() };
+    match check(&system, None, &mut formulas, formula, options).expect("an answer").verdict {
+        Verdict::Holds => None,
+        Verdict::Violated(run) => Some((run.lasso.prefix().len(), run.lasso.cycle().len())),
+        Verdict::Unknown(reason) => panic!("{reason:?}"),
+    }
+}
+
+/// Layers by distance would lose these: everything has been seen before the boundary.
+#[test]
+fn runs_that_stay_near_the_start() {
+    for depths in [&[1][..], &[3], &[2, 2], &[5, 4, 3, 2, 1]] {
+        assert_eq!(verdict(&[&[0]], &[0], "<> p0", depths), Some((0, 1)));
+        assert_eq!(verdict(&[&[]], &[0], "[] <> p0", depths), Some((0, 1)), "a deadlock");
+        assert_eq!(verdict(&[&[0, 1], &[1]], &[0, 1], "<> p0", depths), Some((0, 1)));
+        // A long way back to the start.
+        let back: [&[State]; 6] = [&[1], &[2], &[3], &[4], &[5], &[0]];
+        assert_eq!(verdict(&back, &[1, 0, 0, 0, 0, 0], "[] <> p1", depths), Some((0, 6)));
+        assert_eq!(verdict(&back, &[1, 0, 0, 0, 0, 2], "p0 |-> p1", depths), None);
+        assert_eq!(verdict(&back, &[2, 0, 0, 0, 0, 1], "p0 |-> p1", depths), None);
+        let exit: [&[State]; 6] = [&[1], &[2], &[3, 0], &[4], &[5], &[3]];
+        assert_eq!(verdict(&exit, &[2, 0, 0, 1, 0, 0], "p0 |-> p1", depths), Some((3, 3)));
+    }
+}
+
+#[test]
+fn violations_before_the_boundary() {
+    let line: [&[State]; 5] = [&[1], &[2], &[3], &[4], &[4]];
+    for depths in [&[][..], &[1], &[2, 2], &[20], &[7, 7, 7]] {
+        assert_eq!(verdict(&line, &[1, 1, 0, 1, 1], "[] p0", depths), Some((3, 0)));
+        assert_eq!(verdict(&line, &[1, 1, 0, 1, 1], "p0 U p1", depths), Some((3, 0)));
+        assert_eq!(verdict(&line, &[1, 1, 2, 0, 0], "p0 U p1", depths), None);
+        assert_eq!(verdict(&line, &[0; 5], "False", depths).map(|(prefix, _)| prefix > 0), Some(true));
+    }
+}
+
+#[test]
+fn limits_end_a_check() {
+    let system = mutex(5, true);
+    let mut formulas = Formulas::default();
+    let formula = parse(&mut formulas, "p0 |-> p1").expect("well-formed");
+    let mut reason = |limits: Limits, space_bytes: Option<usize>| {
+        let layers = Layers::Depths(vec![2, 2]);
+        let options = Options { layers, limits, space_bytes, cache_bytes: Some(0), ..Options::default() };
+        match check(&system, None, &mut formulas, formula, options).expect("an answer").verdict {
+            Verdict::Unknown(reason) => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    let interrupted = |interrupt| Reason::Stopped(Stop::Interrupted(interrupt));
+    let limits = Limits { states_max: Some(1000), ..Limits::default() };
+    assert_eq!(reason(limits, None), Reason::Stopped(Stop::States(1000)));
+    let limits = Limits { deadline: Some(std::time::Instant::now()), ..Limits::default() };
+    assert_eq!(reason(limits, None), interrupted(Interrupt::Time));
+    let limits = Limits::default();
+    limits.cancel.raise();
+    assert_eq!(reason(limits, None), interrupted(Interrupt::Cancelled));
+    let limits = Limits { memory_max: Some(100), ..Limits::default() };
+    assert_eq!(reason(limits, None), interrupted(Interrupt::Memory));
+}
+
+/// A ring does not get smaller by dividing; a long line does.
+#[test]
+fn what_cannot_be_divided() {
+    let ring = |count: u32, back: State| {
+        let edges = (0..count).map(|i| vec![(RuleId(0), if i + 1 < count { i + 1 } else { back })]).collect();
+        Explicit { initial: 0, edges, props: vec![1; count as usize] }
+    };
+    let mut formulas = Formulas::default();
+    let formula = parse(&mut formulas, "[] <> p0").expect("well-formed");
+    let mut answer = |system: &Explicit| {
+        let options = Options { space_bytes: Some(20_000), cache_bytes: Some(0), ..Options::default() };
+        check(system, None, &mut formulas, formula, options).expect("an answer")
+    };
+    let answer_ring = answer(&ring(1000, 0));
+    assert_eq!(answer_ring.verdict, Verdict::Unknown(Reason::Component));
+    let answer_line = answer(&ring(1000, 950));
+    assert_eq!(answer_line.verdict, Verdict::Holds);
+    assert!(answer_line.splits > 0);
+    assert_eq!(answer(&ring(10, 0)).verdict, Verdict::Holds);
+}
+
+#[test]
+fn those_who_watch_see_it_end() {
+    let system = mutex(5, true);
+    let mut formulas = Formulas::default();
+    let formula = parse(&mut formulas, "p0 |-> p1").expect("well-formed");
+    let seen = Mutex::new(Vec::new());
+    let watch = |progress: &Progress| seen.lock().expect("not poisoned").push(*progress);
+    let layers = Layers::Depths(vec![2, 2]);
+    let options = Options { layers, watcher: Some(&watch), ..Options::default() };
+    check(&system, Some(&pool(2)), &mut formulas, formula, options).expect("an answer");
+    let seen = seen.into_inner().expect("not poisoned");
+    assert!((1..=3).all(|layer| seen.iter().any(|progress| progress.layer == layer)));
+    let last = seen.iter().rfind(|progress| progress.done == progress.spaces).expect("it ends");
+    assert_eq!((last.layer, last.depth, last.spaces), (3, 4, 200));
+    assert!(seen.iter().all(|progress| progress.done <= progress.spaces));
+}
+
+/// A directory that goes away.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rwl-layers-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Directory(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir_all(to).expect("writable");
+    for entry in fs::read_dir(from).expect("readable").flatten() {
+        // A file may be renamed while it is copied.
+        let _ = fs::copy(entry.path(), to.join(entry.file_name()));
+    }
+}
+
+fn saving(directory: &Path, resume: bool) -> Option<Saving> {
+    let identity = b"mutex".to_vec();
+    Some(Saving { directory: directory.to_owned(), resume, identity, interval: Duration::ZERO })
+}
+
+/// What is on disk at some moment is enough to go on.
+#[test]
+fn a_check_goes_on_after_a_crash() {
+    let (directory, crashed) = (Directory::new("run"), Directory::new("crashed"));
+    let two = pool(2);
+    let mut random = Random::new(setting("SEED", 1));
+    let mut skipped = 0;
+    for case in 0..setting("CASES", 16) {
+        let mut system = mutex(4, case % 2 == 0);
+        if case % 3 == 0 {
+            // Somebody never leaves.
+            let stuck = system.edges.len() - 1 - random.below(40) as usize;
+            system.edges[stuck] = vec![(RuleId(0), stuck as State)];
+        }
+        let mut formulas = Formulas::default();
+        let formula = parse(&mut formulas, "p0 |-> p1").expect("well-formed");
+        let layers = [Layers::Auto, Layers::Depths(vec![2, 2]), Layers::Depths(vec![4])];
+        let layers = layers[random.below(3) as usize].clone();
+        let moment = random.below(150);
+        let seen = Mutex::new(0);
+        let watch = |_: &Progress| {
+            let mut seen = seen.lock().expect("not poisoned");
+            *seen += 1;
+            if *seen == moment {
+                copy(&directory.0, &crashed.0);
+            }
+        };
+        let _ = fs::remove_dir_all(&directory.0);
+        let _ = fs::remove_dir_all(&crashed.0);
+        let options =
+            |saving, watcher| Options { layers: layers.clone(), saving, watcher, ..Options::default() };
+        let first = options(saving(&directory.0, false), Some(&watch as Watcher));
+        let pool = [None, Some(&two)][random.below(2) as usize];
+        let one = check(&system, pool, &mut formulas, formula, first).expect("an answer");
+        if !crashed.0.join("layer-000").exists() {
+            continue;
+        }
+        let again = options(saving(&crashed.0, true), None);
+        let other = check(&system, pool, &mut formulas, formula, again).expect("an answer");
+        match (&one.verdict, &other.verdict) {
+            (Verdict::Violated(one), Verdict::Violated(other)) => assert_eq!(steps(one), steps(other)),
+            (one, other) => assert_eq!(one, other),
+        }
+        assert_eq!(one.layers, other.layers);
+        skipped += usize::from(other.states < one.states);
+    }
+    println!("{skipped} had less to do");
+    assert!(skipped > 1);
+}
+
+#[test]
+fn damaged_and_foreign_checkpoints_are_refused() {
+    let directory = Directory::new("damaged");
+    let system = mutex(2, true);
+    let mut formulas = Formulas::default();
+    let formula = parse(&mut formulas, "p0 |-> p1").expect("well-formed");
+    let mut run = |saving: Option<Saving>, depths: &[u32]| {
+        let layers = Layers::Depths(depths.to_vec());
+        check(&system, None, &mut formulas, formula, Options { layers, saving, ..Options::default() })
+    };
+    let missing = run(saving(&directory.0, true), &[1, 1]);
+    assert_eq!(missing, Err(Error::Checkpoint(CheckpointError::Missing(directory.0.clone()))));
+    assert_eq!(run(saving(&directory.0, false), &[1, 1]).expect("an answer").verdict, Verdict::Holds);
+    let exists = run(saving(&directory.0, false), &[1, 1]);
+    assert_eq!(exists, Err(Error::Checkpoint(CheckpointError::Exists(directory.0.clone()))));
+    let foreign = |result| matches!(result, Err(Error::Checkpoint(CheckpointError::Foreign(_))));
+    assert!(foreign(run(saving(&directory.0, true), &[1, 2])), "other layers");
+    let other = saving(&directory.0, true).map(|saving| Saving { identity: b"other".to_vec(), ..saving });
+    assert!(foreign(run(other, &[1, 1])), "another module");
+    let names = ["layer-000", "layer-001", "layer-002", "done"];
+    for name in names {
+        let path = directory.0.join(name);
+        let good = fs::read(&path).expect("was saved");
+        // Every byte, and each bit of it somewhere.
+        for bit in (0..good.len()).map(|byte| 8 * byte + byte % 8) {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &bad).expect("writable");
+            let result = run(saving(&directory.0, true), &[1, 1]);
+            let error = Error::Checkpoint(CheckpointError::Damaged(path.clone()));
+            assert_eq!(result, Err(error), "{name}, bit {bit}");
+        }
+        fs::write(&path, &good[..good.len() / 2]).expect("writable");
+        assert!(matches!(run(saving(&directory.0, true), &[1, 1]), Err(Error::Checkpoint(_))));
+        fs::write(&path, &good).expect("writable");
+    }
+    assert_eq!(run(saving(&directory.0, true), &[1, 1]).expect("an answer").verdict, Verdict::Holds);
+}

@@ -1,0 +1,196 @@
+//! What is kept for each node: few bytes, since there are many.
+//!
+//! On one thread a system usually numbers its states in the order in which they are met; as long as
+//! it does, nodes are states and there is no table between them. Propositions take a byte until
+//! one beyond the eighth is true somewhere.
+
+use super::space::Node;
+use crate::graph::{State, Stop};
+use rustc_hash::FxHashMap;
+
+/// Nothing is known of the node but its state.
+const MET: u32 = u32::MAX;
+/// Its propositions are known as well.
+const KNOWN: u32 = u32::MAX - 1;
+const NONE: u32 = u32::MAX;
+
+/// The nodes met so far.
+#[derive(Default)]
+pub struct Nodes {
+    tables: Option<Tables>,
+    /// Where a node's edges start; or `MET` or `KNOWN`.
+    starts: Vec<u32>,
+    /// How many there are; `u8::MAX` for those in `long`.
+    lengths: Vec<u8>,
+    long: FxHashMap<Node, u32>,
+    props: Props,
+}
+
+/// Numbers of states and nodes where they differ.
+struct Tables {
+    /// The node of each state, or `NONE`.
+    nodes: Vec<Node>,
+    states: Vec<State>,
+}
+
+enum Props {
+    Narrow(Vec<u8>),
+    Wide(Vec<u64>),
+}
+
+impl Default for Props {
+    fn default() -> Self {
+        Props::Narrow(Vec::new())
+    }
+}
+
+impl Nodes {
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Bytes of the tables.
+    pub fn memory(&self) -> usize {
+        let tables = self.tables.as_ref().map_or(0, |t| 4 * (t.nodes.capacity() + t.states.capacity()));
+        let props = match &self.props {
+            Props::Narrow(props) => props.capacity(),
+            Props::Wide(props) => 8 * props.capacity(),
+        };
+        tables + 4 * self.starts.capacity() + self.lengths.capacity() + 16 * self.long.capacity() + props
+    }
+
+    /// The system's number of a node.
+    #[inline]
+    pub fn state(&self, node: Node) -> State {
+        self.tables.as_ref().map_or(node, |tables| tables.states[node as usize])
+    }
+
+    /// The node of a state that was met.
+    #[inline]
+    pub fn node(&self, state: State) -> Option<Node> {
+        match &self.tables {
+            None => Some(state).filter(|&state| (state as usize) < self.starts.len()),
+            Some(tables) => tables.nodes.get(state as usize).copied().filter(|&node| node != NONE),
+        }
+    }
+
+    /// The node of a state, a new one if it was not met before.
+    #[inline]
+    pub fn meet(&mut self, state: State) -> Result<Node, Stop> {
+        match self.node(state) {
+            Some(node) => Ok(node),
+            None => self.add(state),
+        }
+    }
+
+    fn add(&mut self, state: State) -> Result<Node, Stop> {
+        let node = self.starts.len() as u32;
+        if node >= KNOWN {
+            return Err(Stop::States(u64::from(KNOWN)));
+        }
+        if state != node && self.tables.is_none() {
+            self.tables = Some(Tables { nodes: (0..node).collect(), states: (0..node).collect() });
+        }
+        if let Some(Tables { nodes, states }) = &mut self.tables {
+            let at = state as usize;
+            if at >= nodes.len() {
+                nodes.resize((at + 1).max(nodes.len() * 3 / 2), NONE);
+            }
+            nodes[at] = node;
+            states.push(state);
+        }
+        self.starts.push(MET);
+        self.lengths.push(0);
+        match &mut self.props {
+            Props::Narrow(props) => props.push(0),
+            Props::Wide(props) => props.push(0),
+        }
+        Ok(node)
+    }
+
+    /// The propositions of a node, if known.
+    #[inline]
+    pub fn props(&self, node: Node) -> Option<u64> {
+        (self.starts[node as usize] != MET).then(|| match &self.props {
+            Props::Narrow(props) => props[node as usize].into(),
+            Props::Wide(props) => props[node as usize],
+        })
+    }
+
+    pub fn set_props(&mut self, node: Node, value: u64) {
+        if let (Props::Narrow(narrow), true) = (&self.props, value > u8::MAX.into()) {
+            self.props = Props::Wide(narrow.iter().map(|&value| value.into()).collect());
+        }
+        match &mut self.props {
+            Props::Narrow(props) => props[node as usize] = value as u8,
+            Props::Wide(props) => props[node as usize] = value,
+        }
+        if self.starts[node as usize] == MET {
+            self.starts[node as usize] = KNOWN;
+        }
+    }
+
+    /// Whether the edges of a node are known.
+    #[inline]
+    pub fn is_expanded(&self, node: Node) -> bool {
+        self.starts[node as usize] < KNOWN
+    }
+
+    /// Where a node's edges are; nowhere if they are not known.
+    #[inline]
+    pub fn edges(&self, node: Node) -> std::ops::Range<usize> {
+        let start = self.starts[node as usize];
+        if start >= KNOWN {
+            return 0..0;
+        }
+        let length = match self.lengths[node as usize] {
+            u8::MAX => self.long[&node] as usize,
+            length => length.into(),
+        };
+        start as usize..start as usize + length
+    }
+
+    pub fn set_edges(&mut self, node: Node, edges: std::ops::Range<usize>) -> Result<(), Stop> {
+        if edges.end >= KNOWN as usize {
+            return Err(Stop::Failed(format!("there are more than {KNOWN} transitions")));
+        }
+        self.starts[node as usize] = edges.start as u32;
+        self.lengths[node as usize] = edges.len().min(u8::MAX.into()) as u8;
+        if edges.len() >= u8::MAX.into() {
+            self.long.insert(node, edges.len() as u32);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_may_come_in_any_order() {
+        let mut nodes = Nodes::default();
+        for (state, node) in [(0, 0), (1, 1), (0, 0), (5, 2), (2, 3), (5, 2), (1, 1), (9, 4)] {
+            assert_eq!(nodes.meet(state), Ok(node));
+            assert_eq!((nodes.state(node), nodes.node(state)), (state, Some(node)));
+        }
+        assert_eq!((nodes.len(), nodes.node(3), nodes.node(100)), (5, None, None));
+    }
+
+    #[test]
+    fn propositions_and_edges_of_all_sizes() {
+        let mut nodes = Nodes::default();
+        (0..3).for_each(|state| assert_eq!(nodes.meet(state), Ok(state)));
+        nodes.set_props(0, 255);
+        assert_eq!((nodes.props(0), nodes.props(1), nodes.is_expanded(0)), (Some(255), None, false));
+        nodes.set_props(1, 1 << 63);
+        assert_eq!((nodes.props(0), nodes.props(1)), (Some(255), Some(1 << 63)));
+        assert_eq!(nodes.edges(1), 0..0);
+        for (node, edges) in [(0, 0..254), (1, 254..509), (2, 509..2000)] {
+            nodes.set_props(node, 1);
+            nodes.set_edges(node, edges.clone()).expect("few");
+            assert_eq!((nodes.edges(node), nodes.is_expanded(node)), (edges, true));
+        }
+        assert!(nodes.set_edges(0, 0..u32::MAX as usize).is_err());
+    }
+}
