@@ -5,12 +5,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use crate::check::layers::Layers;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 /// Rewriting logic: reads Maude's language.
 #[derive(Parser, Debug)]
-#[command(name = "rwl", version, about, long_about = LONG_ABOUT, disable_version_flag = true)]
+#[command(name = "rwl", bin_name = "rwl", version, about = ABOUT, disable_version_flag = true)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = AFTER_HELP)]
 pub struct Cli {
@@ -27,18 +29,27 @@ pub struct Cli {
     pub maude: MaudeFlags,
 }
 
-const LONG_ABOUT: &str = "Rewriting logic: reads Maude's language.\n\n\
-Without a subcommand rwl is a drop-in for maude: it loads the files, then reads commands from the \
-terminal or from standard input. Maude's own flags (-no-banner, -batch, ...) work as well.";
+const ABOUT: &str = "Rewriting logic: reads Maude's language.\n\n\
+Without a subcommand rwl is a drop-in for maude: it loads the files, then reads commands\n\
+from the terminal or from standard input. Maude's own flags (-no-banner, -batch, ...) work\n\
+as well.";
 
-const AFTER_HELP: &str = "Exit codes: 0 fine, 1 a claim is violated, 2 bad input, 3 interrupted or a limit \
-was reached, 4 internal error.\n\
+const AFTER_HELP: &str = "\
+Exit codes: 0 fine, 1 a claim is violated, 2 bad input, 3 interrupted or a limit was\n\
+reached, 4 internal error.\n\
 Files are also looked for in the directories of RWL_LIB and MAUDE_LIB.";
+
+const SEARCH_HELP: &str = "\
+Example: rwl search qlock.rwl --init init3 --pattern '{(pc[p1]: cs) (pc[p2]: cs) OCs}'\n\
+Terms are read in the module; commands in the file are not executed.\n\
+Exit codes: 0 the search came to its end, with or without solutions, 2 bad input,\n\
+3 interrupted or a limit was reached, 4 internal error.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Load and execute files, then exit
     Run {
+        /// Files to load, in this order
         #[arg(required = true)]
         files: Vec<String>,
         #[command(flatten)]
@@ -46,7 +57,17 @@ pub enum Command {
         #[command(flatten)]
         maude: MaudeFlags,
     },
+    /// Check temporal formulas
+    Check {
+        #[command(flatten)]
+        check: CheckArgs,
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        maude: MaudeFlags,
+    },
     /// Search the states that a specification can reach
+    #[command(after_help = SEARCH_HELP)]
     Search {
         #[command(flatten)]
         search: SearchArgs,
@@ -55,6 +76,55 @@ pub enum Command {
         #[command(flatten)]
         maude: MaudeFlags,
     },
+}
+
+/// What to check, and from where.
+#[derive(Args, Clone, Debug)]
+pub struct CheckArgs {
+    /// The file with the specification
+    pub file: String,
+    /// The module (default: the last one of the file)
+    #[arg(long, value_name = "M")]
+    pub module: Option<String>,
+    /// The state to start from
+    #[arg(long, value_name = "TERM", default_value = "init", allow_hyphen_values = true)]
+    pub init: String,
+    /// An LTL formula, as often as you like (default: every constant of sort Formula)
+    #[arg(long, value_name = "F", allow_hyphen_values = true)]
+    pub formula: Vec<String>,
+    /// Labels of rules that are taken if they are enabled from some time on
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    pub fair_weak: Vec<String>,
+    /// Labels of rules that are taken if they are enabled again and again
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    pub fair_strong: Vec<String>,
+    /// Divide the state space into layers of these depths, such as '2 2', or as deep as needed
+    #[arg(long, value_name = "DEPTHS|auto", value_parser = layers)]
+    pub layers: Option<Layers>,
+    /// Save what is done in this directory
+    #[arg(long, value_name = "DIR", requires = "layers")]
+    pub checkpoint: Option<PathBuf>,
+    /// Go on with what is saved in the directory of --checkpoint
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
+    /// Also write a page with all verdicts and runs
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Show the automata of the negated formulas instead of checking
+    #[arg(long, value_enum, value_name = "hoa|dot")]
+    pub automaton: Option<Automaton>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counterexample {
+    Short,
+    Maude,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Automaton {
+    Hoa,
+    Dot,
 }
 
 /// What to look for, and from where.
@@ -74,14 +144,14 @@ pub struct SearchArgs {
     /// What must hold of the pattern's variables
     #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
     pub condition: Option<String>,
-    /// After how many steps: one, some, any number, or at the end
-    #[arg(long, value_name = "ARROW", default_value = "=>*", value_parser = ["=>1", "=>+", "=>*", "=>!"])]
+    /// After one step, some, any number, or at the end: =>1 =>+ =>* =>!
+    #[arg(long, value_name = "ARROW", hide_possible_values = true, default_value = "=>*", value_parser = ["=>1", "=>+", "=>*", "=>!"])]
     pub arrow: String,
     /// Stop after so many solutions
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
-    pub solutions: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
+    pub solutions: Option<usize>,
     /// Make at most so many steps
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = natural, allow_negative_numbers = true)]
     pub depth: Option<u64>,
 }
 
@@ -89,30 +159,33 @@ pub struct SearchArgs {
 #[derive(Args, Clone, Debug)]
 pub struct Common {
     /// Worker threads (default: all cores)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     pub threads: Option<usize>,
     /// Memory that a command may use, such as 2G or 500M
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<usize>,
     /// Time that the whole run may take, in seconds
-    #[arg(long, value_name = "SECONDS")]
-    pub time: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub time: Option<Duration>,
     /// How to write answers and messages
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json")]
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Format::Text, value_name = "text|json")]
     pub format: Format,
+    /// Which run shows that a formula is violated: a short one, or Maude's
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Counterexample::Short, value_name = "short|maude")]
+    pub counterexample: Counterexample,
     /// Write answers to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Show progress of long runs
-    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "auto|always|never")]
+    /// Show the progress of a search on standard error
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = When::Auto, value_name = "auto|always|never")]
     pub progress: When,
     /// Colour messages
-    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "auto|always|never")]
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = When::Auto, value_name = "auto|always|never")]
     pub color: When,
-    /// Say less: no banner, no advisories
+    /// Say less: no banner, no advisories, no list of rules after a search
     #[arg(short, long)]
     pub quiet: bool,
-    /// Say more
+    /// Say more: after a search, which rules were never applied
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 }
@@ -229,9 +302,33 @@ const MAUDE_FLAGS: &[&str] = &[
 impl Cli {
     /// Reads the arguments of the process.
     pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-        Cli::try_parse_from(
-            args.into_iter().enumerate().map(|(i, arg)| if i == 0 { arg } else { translate(arg) }),
-        )
+        let mut args: Vec<OsString> =
+            args.into_iter().enumerate().map(|(i, arg)| if i == 0 { arg } else { translate(arg) }).collect();
+        // Options may also stand before the subcommand.
+        if let Some(place) = subcommand_place(&args) {
+            let word = args.remove(place);
+            args.insert(1, word);
+        }
+        Cli::try_parse_from(args)
+    }
+}
+
+/// Where the subcommand stands, if the first argument that is no option is one.
+fn subcommand_place(args: &[OsString]) -> Option<usize> {
+    let command = <Cli as clap::CommandFactory>::command();
+    let takes_value = |option: &str| {
+        option.strip_prefix("--").is_some_and(|name| {
+            let mut named = command.get_arguments().filter(|arg| arg.get_long() == Some(name));
+            named.any(|arg| arg.get_action().takes_values())
+        })
+    };
+    let mut place = 1;
+    loop {
+        let word = args.get(place)?.to_str()?;
+        if !word.starts_with('-') {
+            return command.find_subcommand(word).map(|_| place);
+        }
+        place += if takes_value(word) { 2 } else { 1 };
     }
 }
 
@@ -244,6 +341,31 @@ fn translate(arg: OsString) -> OsString {
         None => *known == flag,
     });
     if known { format!("-{text}").into() } else { arg }
+}
+
+/// A number from 1 on.
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "a number from 1 on is needed".to_owned())
+}
+
+/// `auto`, or depths from 1 on.
+fn layers(text: &str) -> Result<Layers, String> {
+    let list = text.split([' ', ',']).filter(|word| !word.is_empty());
+    let depths: Option<Vec<u32>> = list.map(|word| word.parse().ok().filter(|&depth| depth > 0)).collect();
+    match depths {
+        _ if text.trim() == "auto" => Ok(Layers::Auto),
+        Some(depths) if !depths.is_empty() => Ok(Layers::Depths(depths)),
+        _ => Err("depths from 1 on such as '2 2', or auto, are needed".to_owned()),
+    }
+}
+
+fn natural(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a number from 0 on is needed".to_owned())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().and_then(|number| Duration::try_from_secs_f64(number).ok());
+    number.ok_or_else(|| "a number of seconds such as 60 or 0.5 is needed".to_owned())
 }
 
 /// `500M`, `2G`, `64k`, or bytes.
@@ -294,10 +416,29 @@ mod tests {
         assert!(parse("search a.rwl --arrow =>! --depth 3 --threads 2").is_ok());
         assert!(parse("search a.rwl --arrow =>?").is_err());
         assert!(parse("search").is_err());
+        for args in
+            ["-v --threads 2 search a.rwl", "--threads=2 search a.rwl -v", "search a.rwl -v --threads 2"]
+        {
+            let Ok(Cli { command: Some(Command::Search { common, .. }), .. }) = parse(args) else {
+                panic!("{args}")
+            };
+            assert_eq!((common.verbose, common.threads), (1, Some(2)), "{args}");
+        }
+        assert!(parse("a.maude search").is_ok_and(|c| c.files.len() == 2));
         assert!(parse("-nonsense").is_err());
         assert!(parse("--memory 2G").is_ok_and(|c| c.common.memory == Some(2 << 30)));
         assert!(parse("--memory 1.5k").is_ok_and(|c| c.common.memory == Some(1536)));
         assert!(parse("--memory lots").is_err());
+        assert!(parse("--threads 0").is_err());
+        assert!(parse("check a.rwl --layers auto --checkpoint d --resume").is_ok());
+        assert!(parse("check a.rwl --layers 2,2").is_ok());
+        assert!(parse("check a.rwl --layers 0").is_err());
+        assert!(parse("check a.rwl --layers deep").is_err());
+        assert!(parse("check a.rwl --checkpoint d").is_err());
+        assert!(parse("--time 0.5").is_ok_and(|c| c.common.time == Some(Duration::from_millis(500))));
+        for time in ["-1", "soon", "inf", "nan"] {
+            assert!(parse(&format!("--time {time}")).is_err(), "{time}");
+        }
         Cli::try_parse_from(["rwl"]).unwrap();
         <Cli as clap::CommandFactory>::command().debug_assert();
     }

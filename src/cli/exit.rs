@@ -23,6 +23,8 @@ impl ExitCode {
     pub fn of(status: &Status) -> ExitCode {
         if status.internal {
             ExitCode::Internal
+        } else if status.violated {
+            ExitCode::Violated
         } else if status.stopped {
             ExitCode::Unknown
         } else if status.errors > 0 {
@@ -51,5 +53,7 @@ mod tests {
         assert_eq!(ExitCode::of(&status(0, false)), Success);
         assert_eq!(ExitCode::of(&status(2, false)), BadInput);
         assert_eq!(ExitCode::of(&status(2, true)), Unknown);
+        // What is known to be violated stays so, whatever else is unknown.
+        assert_eq!(ExitCode::of(&Status { violated: true, ..status(0, true) }), Violated);
     }
 }

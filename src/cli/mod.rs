@@ -1,11 +1,15 @@
 //! The command line: arguments, standard streams, signals, exit codes.
 
+mod activity;
 mod args;
 mod exit;
+mod memory;
 mod output;
 mod run;
 mod stdin;
 
+pub use activity::{Activity, Doing};
 pub use exit::ExitCode;
+pub use memory::Allocator;
 pub use output::Output;
 pub use run::run;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::{Cancel, Diagnostic, SourceMap};
 use crate::interp::{Host, LineSink};
-use crate::report::{Answer, Time, Wrapper, diagnostic_json, render_diagnostic};
+use crate::report::{Answer, CheckReport, Time, Wrapper, diagnostic_json, html_page, render_diagnostic};
 
 use super::args::{Format, When};
 
@@ -20,9 +20,13 @@ use super::args::{Format, When};
 pub struct Output {
     shared: Arc<Mutex<Sink>>,
     format: Format,
+    /// Are messages coloured, and answers?
     color: bool,
+    paints: bool,
     progress: bool,
     started: Instant,
+    /// What was said about formulas, for a page.
+    checks: Vec<CheckReport>,
 }
 
 struct Sink {
@@ -55,7 +59,11 @@ impl Output {
         let color = match style.color {
             When::Always => true,
             When::Never => false,
-            When::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            When::Auto => is_capable() && std::env::var_os("NO_COLOR").is_none(),
+        };
+        let paints = match style.color {
+            When::Auto => color && file.is_none() && io::stdout().is_terminal(),
+            _ => color,
         };
         let wrapper = (style.wrap && style.format == Format::Text).then(Wrapper::default);
         let sink = Sink {
@@ -70,9 +78,17 @@ impl Output {
         let progress = match style.progress {
             When::Always => true,
             When::Never => false,
-            When::Auto => io::stderr().is_terminal() && style.format == Format::Text,
+            When::Auto => is_capable() && style.format == Format::Text,
         };
-        Ok(Output { progress, shared, format: style.format, color, started: Instant::now() })
+        Ok(Output {
+            progress,
+            shared,
+            format: style.format,
+            color,
+            paints,
+            started: Instant::now(),
+            checks: Vec::new(),
+        })
     }
 
     fn sink(&self) -> MutexGuard<'_, Sink> {
@@ -90,6 +106,11 @@ impl Output {
         self.sink().flush();
     }
 
+    /// A page with all checks so far.
+    pub fn page(&self) -> String {
+        html_page(&self.checks)
+    }
+
     /// Writes to standard error, after everything that was answered before.
     pub fn message(&mut self, text: &str) {
         self.flush();
@@ -97,6 +118,11 @@ impl Output {
         // Nobody is left to tell if this fails.
         let _ = io::stderr().write_all(text.as_bytes());
     }
+}
+
+/// Is standard error a terminal that understands control sequences?
+fn is_capable() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
@@ -141,8 +167,11 @@ impl Sink {
 
 impl Host for Output {
     fn answer(&mut self, answer: &Answer) {
+        if let Answer::Check(report) = answer {
+            self.checks.push((**report).clone());
+        }
         let text = match self.format {
-            Format::Text => answer.text(),
+            Format::Text => answer.text(self.paints),
             Format::Json => answer.json().map_or_else(String::new, |json| format!("{json}\n")),
         };
         let mut sink = self.sink();

@@ -5,14 +5,16 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::args::{Cli, Command, Common, MaudeFlags, SearchArgs, When};
+use super::args::{self, Automaton, CheckArgs, Cli, Command, Common, MaudeFlags, SearchArgs, When};
 use super::output::{Output, Style};
-use super::{ExitCode, stdin};
+use super::{Activity, Doing, ExitCode, memory, stdin};
 use crate::base::Cancel;
-use crate::interp::{Flow, Host, Interpreter, SearchRequest, Setup};
+use crate::check::Counterexample;
+use crate::interp::{
+    AutomatonFormat, CheckRequest, Flow, Host, Interpreter, LayersRequest, SearchRequest, Setup,
+};
 use crate::repl;
 
 /// Reserved for the stack; pages are only taken when they are touched.
@@ -36,14 +38,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let plan = match cli.command {
         Some(Command::Run { files, common, maude }) => {
-            Plan { files, search: None, common, maude, and_exit: true }
+            Plan { files, job: Job::Commands, common, maude, and_exit: true }
         }
         Some(Command::Search { search, common, maude }) => {
-            Plan { files: vec![search.file.clone()], search: Some(search), common, maude, and_exit: true }
+            Plan { files: vec![search.file.clone()], job: Job::Search(search), common, maude, and_exit: true }
+        }
+        Some(Command::Check { check, common, maude }) => {
+            Plan { files: vec![check.file.clone()], job: Job::Check(check), common, maude, and_exit: true }
         }
         None => {
             let Cli { files, common, maude, .. } = cli;
-            Plan { files, search: None, common, maude, and_exit: false }
+            Plan { files, job: Job::Commands, common, maude, and_exit: false }
         }
     };
     std::panic::set_hook(Box::new(|info| {
@@ -82,12 +87,19 @@ fn text_of(payload: &dyn Any) -> &str {
 /// What is to be done.
 struct Plan {
     files: Vec<String>,
-    /// `rwl search`: files only declare modules.
-    search: Option<SearchArgs>,
+    job: Job,
     common: Common,
     maude: MaudeFlags,
     /// `rwl run`: neither prompt nor standard input.
     and_exit: bool,
+}
+
+/// What to do with the modules of the files.
+enum Job {
+    /// Whatever the files' commands say.
+    Commands,
+    Search(SearchArgs),
+    Check(CheckArgs),
 }
 
 fn session(plan: &Plan) -> ExitCode {
@@ -115,21 +127,29 @@ fn session(plan: &Plan) -> ExitCode {
             return ExitCode::BadInput;
         }
     };
-    let time_is_up = Cancel::default();
+    let (time_is_up, memory_is_up) = (Cancel::default(), Cancel::default());
     let setup = Setup {
         cancel: cancel.clone(),
         directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
         library: library(),
         random_seed: maude.random_seed,
-        threads: common.threads.unwrap_or_else(cores).max(1),
+        threads: common.threads.unwrap_or_else(cores),
         memory_max: common.memory,
+        counterexample: match common.counterexample {
+            args::Counterexample::Short => Counterexample::Short,
+            args::Counterexample::Maude => Counterexample::Maude,
+        },
         time_is_up: time_is_up.clone(),
+        memory_is_up: memory_is_up.clone(),
         resumes: interactive,
     };
-    let busy = Arc::new(AtomicBool::new(true));
-    watch_interrupts(&cancel, &busy);
-    if let Some(seconds) = common.time {
-        watch_time(seconds, cancel, time_is_up);
+    let activity = Arc::new(Activity::new(Doing::Work));
+    watch_interrupts(&cancel, &activity);
+    if let Some(limit) = common.memory {
+        memory::watch(limit, cancel.clone(), memory_is_up);
+    }
+    if let Some(limit) = common.time {
+        watch_time(limit, cancel, time_is_up);
     }
     if maude.show_pid {
         output.message(&format!("pid = {}\n", std::process::id()));
@@ -149,7 +169,7 @@ fn session(plan: &Plan) -> ExitCode {
     }
     interpreter.is_quiet = common.quiet;
     interpreter.is_verbose = common.verbose > 0;
-    interpreter.declares_only = plan.search.is_some();
+    interpreter.declares_only = !matches!(plan.job, Job::Commands);
     let mut flow = Flow::Next;
     for file in &plan.files {
         flow = interpreter.run_file(&mut output, file);
@@ -157,17 +177,27 @@ fn session(plan: &Plan) -> ExitCode {
             break;
         }
     }
-    if let Some(search) = &plan.search
-        && ExitCode::of(&interpreter.status) == ExitCode::Success
-    {
-        interpreter.search_once(&mut output, &request(search));
+    if ExitCode::of(&interpreter.status) == ExitCode::Success {
+        match &plan.job {
+            Job::Commands => {}
+            Job::Search(search) => interpreter.search_once(&mut output, &request(search)),
+            Job::Check(check) => {
+                interpreter.check_once(&mut output, &check_request(check));
+                if let Some(path) = &check.html
+                    && let Err(error) = std::fs::write(path, output.page())
+                {
+                    output.message(&format!("error: cannot write {}: {error}\n", path.display()));
+                    interpreter.status.errors += 1;
+                }
+            }
+        }
     }
     if flow != Flow::Quit && !plan.and_exit {
         if interactive {
-            repl::run(&mut interpreter, &mut output, &busy);
+            repl::run(&mut interpreter, &mut output, &activity);
         } else {
-            busy.store(false, Ordering::Relaxed);
-            if let Err(error) = stdin::run(&mut interpreter, &mut output, &busy) {
+            activity.set(Doing::Read);
+            if let Err(error) = stdin::run(&mut interpreter, &mut output, &activity) {
                 output.message(&format!("error: cannot read standard input: {error}\n"));
                 interpreter.status.errors += 1;
             }
@@ -190,7 +220,22 @@ fn session(plan: &Plan) -> ExitCode {
 
 fn request(args: &SearchArgs) -> SearchRequest {
     let SearchArgs { module, init, pattern, condition, arrow, solutions, depth, .. } = args.clone();
+    let solutions = solutions.map(|count| count as u64);
     SearchRequest { module, init, pattern, condition, arrow, solutions, depth }
+}
+
+fn check_request(args: &CheckArgs) -> CheckRequest {
+    let CheckArgs { module, init, formula, fair_weak, fair_strong, automaton, .. } = args.clone();
+    let automaton = automaton.map(|format| match format {
+        Automaton::Hoa => AutomatonFormat::Hoa,
+        Automaton::Dot => AutomatonFormat::Dot,
+    });
+    let layers = args.layers.clone().map(|layers| LayersRequest {
+        layers,
+        checkpoint: args.checkpoint.clone(),
+        resume: args.resume,
+    });
+    CheckRequest { module, init, formulas: formula, fair_weak, fair_strong, automaton, layers }
 }
 
 /// The directories of `RWL_LIB` and `MAUDE_LIB`.
@@ -204,20 +249,22 @@ fn library() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Ctrl-C stops the running command; the second time, or when none is running, the program.
-fn watch_interrupts(cancel: &Cancel, busy: &Arc<AtomicBool>) {
-    let (cancel, busy) = (cancel.clone(), busy.clone());
+/// Ctrl-C stops the running command, the second time the program; at the prompt it drops what was
+/// typed. (An editor that reads single keys takes it as a key, and this is not called.)
+fn watch_interrupts(cancel: &Cancel, activity: &Arc<Activity>) {
+    let (cancel, activity) = (cancel.clone(), activity.clone());
     // Without a handler the system's default still ends the program.
-    let _ = ctrlc::set_handler(move || {
-        if cancel.is_raised() || !busy.load(Ordering::Relaxed) {
-            std::process::exit(ExitCode::Unknown as i32);
+    let _ = ctrlc::set_handler(move || match activity.get() {
+        Doing::Work if !cancel.is_raised() => cancel.raise(),
+        Doing::Work | Doing::Read => std::process::exit(ExitCode::Unknown as i32),
+        Doing::Prompt | Doing::Drop => {
+            activity.set(Doing::Drop);
+            repl::prompt_anew();
         }
-        cancel.raise();
     });
 }
 
-fn watch_time(seconds: f64, cancel: Cancel, time_is_up: Cancel) {
-    let Ok(limit) = Duration::try_from_secs_f64(seconds) else { return };
+fn watch_time(limit: Duration, cancel: Cancel, time_is_up: Cancel) {
     std::thread::spawn(move || {
         std::thread::sleep(limit);
         time_is_up.raise();

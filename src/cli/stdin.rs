@@ -1,17 +1,17 @@
 //! Standard input that is no terminal: each item runs as soon as it is complete.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::output::Output;
+use super::{Activity, Doing};
 use crate::interp::{Flow, Host, Interpreter, Text};
 use crate::syntax::{Progress, next_item};
 
 /// How much is read at once.
 const CHUNK: usize = 1 << 20;
 
-/// Reads and runs items until the input ends; `busy` tells when something runs.
-pub fn run(interpreter: &mut Interpreter, output: &mut Output, busy: &AtomicBool) -> io::Result<Flow> {
+/// Reads and runs items until the input ends.
+pub fn run(interpreter: &mut Interpreter, output: &mut Output, activity: &Activity) -> io::Result<Flow> {
     let mut input = io::stdin().lock();
     let mut bytes = vec![0; CHUNK];
     let mut pending: Vec<u8> = Vec::new();
@@ -26,9 +26,9 @@ pub fn run(interpreter: &mut Interpreter, output: &mut Output, busy: &AtomicBool
         pending.extend_from_slice(&bytes[..count]);
         let mut run = |text: &str, first_line: usize| {
             let text = Text { name: "<standard input>", text, first_line, prompt: false };
-            busy.store(true, Ordering::Relaxed);
+            activity.set(Doing::Work);
             let flow = interpreter.run_text(output, text);
-            busy.store(false, Ordering::Relaxed);
+            activity.set(Doing::Read);
             flow
         };
         if count == 0 {

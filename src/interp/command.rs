@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::compiled::{Compiled, Making};
-use super::{Flow, Host, Interpreter};
+use super::{Flow, Host, Interpreter, Last};
 use crate::base::{Diagnostic, Name, Span};
 use crate::mixfix::{Grammar, print};
 use crate::module::Module;
@@ -17,6 +17,7 @@ impl Interpreter {
         if self.declares_only && !declares(&command.kind) {
             return Flow::Next;
         }
+        self.make_room(&command.kind);
         match &command.kind {
             CommandKind::Quit => return Flow::Quit,
             CommandKind::Eof => return Flow::End,
@@ -137,6 +138,7 @@ impl Interpreter {
             cancel: &self.setup.cancel,
             random_seed: self.setup.random_seed,
             memory_max: self.setup.memory_max,
+            foreign: self.temporal.clone(),
         };
         (self.compiled.get_mut(&module.name).expect("made above"), making)
     }
@@ -170,6 +172,7 @@ impl Interpreter {
         let parse = |g: &Grammar, m: &Module| g.term(&m.signature, &m.vars, term, &[]);
         let Some((module, tree)) = self.parsed(host, command, expr, parse) else { return };
         self.forget_last();
+        self.begin_profile(&module);
         let trace = self.tracer(host, &module);
         let clear_memo = self.options.clear_memo;
         let (compiled, making) = self.at_work(&module);
@@ -199,9 +202,13 @@ impl Interpreter {
                 host.answer(&Answer::Result { command: "reduce", module, input, sort, term, effort });
             }
             Err(interrupt) => {
+                let rewrites = machine.rewrites;
                 // What is on the heap of an interrupted machine is of no use to anyone.
                 self.compiled.remove(&module.name);
+                self.last = Last::Broken;
                 self.stopped(host, command, interrupt);
+                let (module, effort) = (module.name.to_string(), self.effort(rewrites, time));
+                host.answer(&Answer::Partial { command: "reduce", module, effort, term: None });
             }
         }
     }
@@ -241,6 +248,8 @@ impl Interpreter {
                 resolved.ok()?
             }
         };
+        // As in Maude, what is shown is what the next commands are about.
+        self.current = Some(module.name);
         Some((module.name, module))
     }
 }
@@ -258,21 +267,24 @@ pub(super) fn since(start: Time, end: Time) -> Time {
 /// What `help` says.
 const HELP: &str = "\
 Declarations
-  fmod M is ... endfm        a functional module      mod, fth, th, view: likewise
+  fmod M is ... endfm      a functional module (mod, fth, th, view: likewise)
 Commands (end with a period)
-  red [in M :] t .           the normal form of a term
-  rew [[n]] [in M :] t .     rewrites with rules, at most n times; frew: fairly
+  red [in M :] t .         the normal form of a term
+  rew [[n]] [in M :] t .   rewrites with rules, at most n times; frew: fairly
   search [[n, d]] [in M :] t =>* p [such that c] .
-                             reachable states that match (=>1 =>+ =>* =>!)
-  continue [n] .             more steps or solutions of the last command
-  show path N .  show path labels N .  show path states N .  show search graph .
-  parse [in M :] t .         how a term is read, and its sort
-  match p <=? t [such that c] .    all matchers; xmatch also matches parts
-  select M .                 make a module the current one
+                           reachable states that match (=>1 =>+ =>* =>!)
+  continue [n] .           more steps or solutions of the last command
+  show path N .            how a search came to a state; show path labels N .
+                           show path states N .  show search graph .
+  set profile on .  show profile .
+  parse [in M :] t .       how a term is read, and its sort
+  match p <=? t [such that c] .
+                           all matchers; xmatch: also of parts
+  select M .               makes a module the current one
   show module|all|sorts|kinds|ops|vars|mbs|eqs|rls|summary [M] .
   show modules .  show views .  show view V .
   set print|show|trace|include|protect ... on|off .
-  do clear memo .            forget memoized results
+  do clear memo .          forgets memoized results
 Files and the session (no period)
   load FILE  sload FILE  cd DIR  pwd  ls  pushd DIR  popd  eof  quit
 Keys

@@ -14,7 +14,7 @@ use crate::module::{Module, Rule};
 use crate::rewrite::{Machine, Turns};
 use crate::sorts::{Node, OpId, Tree};
 use crate::syntax::TokenOrder;
-use crate::theory::{Options, Theory, VariableOrder};
+use crate::theory::{Foreign, Options, Theory, VariableOrder};
 
 /// A module at work.
 pub struct Compiled {
@@ -39,6 +39,7 @@ pub struct Making<'a> {
     pub cancel: &'a Cancel,
     pub random_seed: u32,
     pub memory_max: Option<usize>,
+    pub foreign: Arc<dyn Foreign>,
 }
 
 impl Compiled {
@@ -73,8 +74,14 @@ impl Compiled {
         place.get_or_insert_with(|| {
             let make = |trace: bool, facts: Vec<(usize, OpId)>, deciding: Option<Cancel>| {
                 let sort_order = self.variables.sorts.clone();
-                let options =
-                    Options { trace, sort_order, queries: Vec::new(), facts, deciding: deciding.is_some() };
+                let options = Options {
+                    trace,
+                    sort_order,
+                    queries: Vec::new(),
+                    facts,
+                    deciding: deciding.is_some(),
+                    foreign: Some(making.foreign.clone()),
+                };
                 let theory = Theory::new(self.module.clone(), self.variables.names.clone(), &options);
                 let cancel = deciding.unwrap_or_else(|| making.cancel.clone());
                 let mut machine = Machine::new(Arc::new(theory), cancel);
@@ -109,7 +116,8 @@ impl Compiled {
         let theory = self.machine(trace, trees, making).theory.clone();
         let sort_order = self.variables.sorts.clone();
         let facts = self.facts.clone();
-        let options = Options { trace, sort_order, queries: vec![query], facts, deciding: false };
+        let foreign = Some(making.foreign.clone());
+        let options = Options { trace, sort_order, queries: vec![query], facts, deciding: false, foreign };
         Arc::new(Theory::new(theory.module.clone(), self.variables.names.clone(), &options))
     }
 

@@ -101,7 +101,9 @@ impl Words {
                     .collect();
                 if matches!(rest, ["include" | "protect" | "extend"]) {
                     next.extend(owned(&self.modules));
-                } else if !rest.is_empty() {
+                } else if SET_WORDS.contains(&rest.join(" ").as_str())
+                    || matches!(rest, ["include" | "protect" | "extend", _])
+                {
                     next.extend(list(&["on .", "off ."]));
                 }
                 next.sort();
@@ -137,7 +139,9 @@ mod tests {
         check("red in", "R", &["RAT"]);
         check("red 1 +", "g", &["gcd"]);
         check("set trace", "wh", &["whole"]);
-        check("set print with", "", &["aliases", "off .", "on .", "parentheses"]);
+        check("set print with", "", &["aliases", "parentheses"]);
+        check("set trace whole", "", &["off .", "on ."]);
+        check("set include NAT", "of", &["off ."]);
         check("show view", "", &["Nat"]);
     }
 }

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
 use super::{Flow, Host, Interpreter, Text};
-use crate::base::{Diagnostic, Span, nearest};
+use crate::base::{Diagnostic, Severity, Span, nearest};
 use crate::report::Answer;
 use crate::syntax::Parser;
 use crate::syntax::library::{self, Part};
@@ -44,9 +44,7 @@ impl Interpreter {
             Some(Found::File(file)) => self.load_file(host, file, None, false),
             Some(Found::Library(name)) => self.load_library(host, name),
             None => {
-                let message = format!("there is no file {path}");
-                let missing = Diagnostic::new(crate::base::Severity::Error, "missing-file", message, None);
-                self.say(host, &missing);
+                self.say_missing(host, path, None);
                 Flow::Next
             }
         }
@@ -64,15 +62,25 @@ impl Interpreter {
                 self.load_library(host, name)
             }
             None => {
-                let mut missing = Diagnostic::error("missing-file", format!("there is no file {path}"), span);
-                if let Some(near) = self.near_file(host, path) {
-                    missing = missing.hint(format!("did you mean {near}?"));
-                }
-                self.say(host, &missing);
+                self.say_missing(host, path, Some(span));
                 Flow::Next
             }
         };
         if flow == Flow::Quit { Flow::Quit } else { Flow::Next }
+    }
+
+    /// There is no such file.
+    fn say_missing(&mut self, host: &mut dyn Host, path: &str, span: Option<Span>) {
+        let is_directory = host.is_directory(&tidy(&self.directory().join(expand(path))));
+        let message = match is_directory {
+            true => format!("{path} is a directory"),
+            false => format!("there is no file {path}"),
+        };
+        let mut missing = Diagnostic::new(Severity::Error, "missing-file", message, span);
+        if !is_directory && let Some(near) = self.near_file(host, path) {
+            missing = missing.hint(format!("did you mean {near}?"));
+        }
+        self.say(host, &missing);
     }
 
     fn load_library(&mut self, host: &mut dyn Host, name: &'static str) -> Flow {
@@ -102,7 +110,7 @@ impl Interpreter {
     fn load_file(&mut self, host: &mut dyn Host, file: PathBuf, span: Option<Span>, once: bool) -> Flow {
         let fail = |message: String| match span {
             Some(span) => Diagnostic::error("unreadable-file", message, span),
-            None => Diagnostic::new(crate::base::Severity::Error, "unreadable-file", message, None),
+            None => Diagnostic::new(Severity::Error, "unreadable-file", message, None),
         };
         let bytes = match host.read(&file) {
             Ok(bytes) => bytes,
@@ -129,9 +137,18 @@ impl Interpreter {
         let name = self.display_name(&file);
         self.loading.push(file);
         self.directories.push(directory);
+        let messages = std::mem::take(&mut self.messages);
         let flow = self.run_text(host, Text { name: &name, text: &text, first_line: 1, prompt: false });
+        let hidden = std::mem::replace(&mut self.messages, messages).saturating_sub(super::MESSAGES_MAX);
         self.directories.pop();
         self.loading.pop();
+        if hidden > 0 {
+            let message = format!("{hidden} more messages about {name} are not shown");
+            host.diagnostic(
+                &Diagnostic::new(Severity::Warning, "more-messages", message, None),
+                &self.sources,
+            );
+        }
         flow
     }
 
@@ -162,9 +179,9 @@ impl Interpreter {
         let full = tidy(&self.directory().join(expand(path)));
         let (directory, name) = (full.parent()?, full.file_name()?.to_str()?);
         let listing = host.list(directory, "").ok()?;
-        let near =
-            nearest(name, listing.lines()).or_else(|| nearest(&format!("{name}.maude"), listing.lines()))?;
-        Some(near.to_owned())
+        let near = EXTENSIONS.iter().find_map(|e| nearest(&format!("{name}{e}"), listing.lines()))?;
+        // In the directory that the user named.
+        Some(Path::new(path).with_file_name(near).display().to_string())
     }
 
     pub(super) fn directory(&self) -> PathBuf {

@@ -172,27 +172,29 @@ pub fn normalize(theory: &Theory, tree: &Tree) -> Tree {
     term::normalize(&theory.symbols, &theory.names, tree)
 }
 
+/// The same for a condition: patterns are flattened and sorted, other terms level by level.
+pub fn normalize_condition(theory: &Theory, condition: &mut [Fragment]) {
+    let pattern = |tree: &mut Tree| *tree = normalize(theory, tree);
+    let term = |tree: &mut Tree| *tree = normalize_levels(&theory.symbols, &theory.names, tree);
+    for fragment in condition {
+        match fragment {
+            Fragment::Equal(a, b) => [a, b].into_iter().for_each(term),
+            Fragment::Match(to, from) | Fragment::Rewrite(from, to) => {
+                pattern(to);
+                term(from);
+            }
+            Fragment::Sort(a, _) => term(a),
+        }
+    }
+}
+
 /// A copy of a theory's module whose statements are as Maude keeps them: patterns flattened and
 /// sorted modulo axioms, other terms only made normal level by level.
 pub fn normal_statements(theory: &Theory) -> Module {
     let mut module = Module::clone(&theory.module);
     let pattern = |tree: &mut Tree| *tree = normalize(theory, tree);
     let term = |tree: &mut Tree| *tree = normalize_levels(&theory.symbols, &theory.names, tree);
-    let condition = |fragments: &mut [Fragment]| {
-        for fragment in fragments {
-            match fragment {
-                Fragment::Equal(a, b) => {
-                    term(a);
-                    term(b);
-                }
-                Fragment::Match(to, from) | Fragment::Rewrite(from, to) => {
-                    pattern(to);
-                    term(from);
-                }
-                Fragment::Sort(a, _) => term(a),
-            }
-        }
-    };
+    let condition = |fragments: &mut [Fragment]| normalize_condition(theory, fragments);
     for mb in &mut module.memberships {
         pattern(&mut mb.term);
         condition(&mut mb.condition);
@@ -230,7 +232,9 @@ impl Interpreter {
         }
         self.forget_last();
         let (compiled, making) = self.at_work(&module);
-        let theory = compiled.machine(false, &[&pattern, &subject], &making).theory.clone();
+        let mut trees = vec![&pattern, &subject];
+        trees.extend(condition.iter().flat_map(Fragment::trees));
+        let theory = compiled.machine(false, &trees, &making).theory.clone();
         let pattern = normalize(&theory, &pattern);
         let subject = normalize_levels(&theory.symbols, &theory.names, &subject);
         let sig = &module.signature;
@@ -243,7 +247,9 @@ impl Interpreter {
             self.print(&module, &subject)
         );
         if !condition.is_empty() {
-            let text = print_condition(sig, &condition, &self.options.printing(&module.vars));
+            let mut shown = condition.clone();
+            normalize_condition(&theory, &mut shown);
+            let text = print_condition(sig, &shown, &self.options.printing(&module.vars));
             echo.push_str(&format!(" such that {text}"));
         }
         self.echo(host, format!("{echo} ."));

@@ -3,6 +3,7 @@
 //! The interpreter reads, prints and exits nowhere. Whoever runs it gives a [`Host`], which
 //! fetches files and takes answers and messages as they come.
 
+mod argument;
 mod command;
 mod compiled;
 mod completion;
@@ -10,28 +11,35 @@ mod condition;
 mod load;
 mod matching;
 mod options;
+mod profile;
 mod rewriting;
 mod search;
 mod set;
 mod show;
+mod temporal;
 mod trace;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
 use crate::base::{Cancel, Diagnostic, FileId, Interrupt, Name, Severity, SourceMap, Span};
+use crate::check::Counterexample;
 use crate::module::Modules;
 use crate::report::{Answer, Time};
-use crate::syntax::tree::{Command, Item};
+use crate::syntax::tree::{Command, CommandKind, Item};
 use crate::syntax::{Parser, Progress, TokenOrder, next_item};
 
 use compiled::Compiled;
 pub use completion::{COMMAND_WORDS, Words};
 pub use options::{Options, SET_WORDS};
+use profile::Profile;
 pub use search::SearchRequest;
+pub use temporal::{AutomatonFormat, CheckRequest, LayersRequest};
+use temporal::{Note, Temporal};
 
 /// Takes text while a command runs.
 pub type LineSink = Box<dyn FnMut(&str) + Send>;
@@ -77,6 +85,8 @@ pub enum Flow {
 pub struct Status {
     pub errors: u64,
     pub warnings: u64,
+    /// A formula is violated.
+    pub violated: bool,
     /// A command was interrupted or reached a limit.
     pub stopped: bool,
     /// The last text ended in the middle of an item.
@@ -110,8 +120,13 @@ pub struct Setup {
     pub threads: usize,
     /// Heap bytes that a command may use.
     pub memory_max: Option<usize>,
+    /// Which runs show violations of formulas.
+    pub counterexample: Counterexample,
     /// Raised together with `cancel` when the time is up.
     pub time_is_up: Cancel,
+    /// Raised together with `cancel` when the process has too much memory; cleared when a command
+    /// begins.
+    pub memory_is_up: Cancel,
     /// Does the session go on after an interrupt?
     pub resumes: bool,
 }
@@ -128,6 +143,8 @@ pub struct Interpreter {
     setup: Setup,
     current: Option<Name>,
     compiled: FxHashMap<Name, Compiled>,
+    /// How often statements were used, by module.
+    profiles: FxHashMap<Name, Arc<Mutex<Profile>>>,
     /// The directories that relative names start from; the last one counts.
     directories: Vec<PathBuf>,
     /// Those saved by `pushd`.
@@ -135,14 +152,16 @@ pub struct Interpreter {
     /// Contents of the files loaded so far, for `sload`.
     loaded: FxHashMap<PathBuf, u64>,
     loading: Vec<PathBuf>,
+    /// How many messages there were about the file being loaded.
+    messages: usize,
     /// Do commands come from the prompt?
     prompt: bool,
     /// Are modules checked as soon as they are entered?
     check: bool,
+    /// Computes `modelCheck` and its like.
+    temporal: Arc<Temporal>,
     /// What `continue` and `show path` refer to.
     last: Last,
-    /// Do searches end with a report?
-    reports: bool,
     /// Are commands that compute or show something passed over?
     pub declares_only: bool,
     /// `-q`: reports are short.
@@ -151,6 +170,10 @@ pub struct Interpreter {
     pub is_verbose: bool,
 }
 
+/// So many messages about one file are shown: nobody reads more, and a file that is no program may
+/// give thousands.
+const MESSAGES_MAX: usize = 200;
+
 /// The last command that can be continued or looked into.
 #[derive(Default)]
 enum Last {
@@ -158,11 +181,14 @@ enum Last {
     Nothing,
     Rewriting(Box<rewriting::Rewriting>),
     Searching(Box<search::Searching>),
+    /// It was stopped where it cannot go on.
+    Broken,
 }
 
 impl Interpreter {
     pub fn new(setup: Setup) -> Interpreter {
         let directories = vec![setup.directory.clone()];
+        let temporal = Temporal::new(&setup);
         Interpreter {
             modules: Modules::new(),
             sources: SourceMap::default(),
@@ -173,14 +199,16 @@ impl Interpreter {
             setup,
             current: None,
             compiled: FxHashMap::default(),
+            profiles: FxHashMap::default(),
             directories,
             pushed: Vec::new(),
             loaded: FxHashMap::default(),
             loading: Vec::new(),
+            messages: 0,
             prompt: false,
             check: true,
+            temporal: Arc::new(temporal),
             last: Last::Nothing,
-            reports: false,
             declares_only: false,
             is_quiet: false,
             is_verbose: false,
@@ -268,7 +296,26 @@ impl Interpreter {
                 self.say_modules(host);
                 Flow::Next
             }
-            Item::Command(command) => self.command(host, command),
+            Item::Command(command) => {
+                let span = command.span;
+                let flow = self.command(host, command);
+                self.say_notes(host, span);
+                flow
+            }
+        }
+    }
+
+    /// Tells what model checking inside a command had to say.
+    fn say_notes(&mut self, host: &mut dyn Host, span: Span) {
+        for note in self.temporal.take_notes() {
+            let (code, message) = match note {
+                Note::Stuck(why) => ("unchecked-formula", why),
+                Note::Internal(what) => {
+                    self.status.internal = true;
+                    ("internal-error", what)
+                }
+            };
+            self.say(host, &Diagnostic::warning(code, message, span));
         }
     }
 
@@ -291,32 +338,54 @@ impl Interpreter {
             Severity::Advisory if !(self.options.show.advisories || self.advise_always) => return,
             Severity::Advisory => {}
         }
-        host.diagnostic(diagnostic, &self.sources);
+        self.messages += 1;
+        if self.loading.is_empty() || self.messages <= MESSAGES_MAX {
+            host.diagnostic(diagnostic, &self.sources);
+        }
     }
 
     fn error(&mut self, host: &mut dyn Host, code: &'static str, message: impl Into<String>, span: Span) {
         self.say(host, &Diagnostic::error(code, message, span));
     }
 
+    /// Why a command was cancelled, if a limit did it.
+    fn reason(&self, interrupt: Interrupt) -> Interrupt {
+        match interrupt {
+            Interrupt::Cancelled if self.setup.memory_is_up.is_raised() => Interrupt::Memory,
+            Interrupt::Cancelled if self.setup.time_is_up.is_raised() => Interrupt::Time,
+            other => other,
+        }
+    }
+
+    /// Forgets what took too much memory before a command that needs some. (What was found can be
+    /// shown until then.)
+    fn make_room(&mut self, kind: &CommandKind) {
+        if self.setup.memory_is_up.is_raised() && !matches!(kind, CommandKind::Show(_)) {
+            self.last = Last::Nothing;
+            self.compiled.clear();
+            self.setup.memory_is_up.clear();
+            self.setup.cancel.clear();
+        }
+    }
+
     /// Tells that a command was stopped.
     fn stopped(&mut self, host: &mut dyn Host, command: &Command, interrupt: Interrupt) {
+        self.stopped_at(host, Some(command.span), interrupt);
+    }
+
+    /// The same, for what no command asked for.
+    fn stopped_at(&mut self, host: &mut dyn Host, place: Option<Span>, interrupt: Interrupt) {
         self.status.stopped = true;
         self.setup.cancel.clear();
-        let (word, message) = match interrupt {
-            Interrupt::Cancelled if !self.setup.time_is_up.is_raised() => {
+        let (word, message) = match self.reason(interrupt) {
+            Interrupt::Cancelled => {
                 host.answer(&Answer::Stopped("Interrupted."));
                 return;
             }
-            Interrupt::Unreduced => (
-                "unreduced-state",
-                "a state has arguments that an evaluation strategy leaves unreduced; it cannot be explored",
-            ),
             Interrupt::Depth => ("nested-too-deeply", "`=>` conditions are nested too deeply"),
             Interrupt::Memory => ("memory-limit", "the command used up the memory it may use"),
-            Interrupt::Time | Interrupt::Cancelled => {
-                ("time-limit", "the command used up the time it may use")
-            }
+            Interrupt::Time => ("time-limit", "the command used up the time it may use"),
         };
-        self.say(host, &Diagnostic::warning(word, message, command.span).label("stopped"));
+        self.say(host, &Diagnostic::new(Severity::Warning, word, message, place).label("stopped"));
     }
 }

@@ -15,6 +15,10 @@ pub struct Options {
     pub clear_memo: bool,
     /// `set clear rules on`: begin with the first rule, and with 0, at each command.
     pub clear_rules: bool,
+    /// Count how often statements are used?
+    pub profile: bool,
+    /// Forget these counts when a command begins?
+    pub clear_profile: bool,
 }
 
 /// `set show ...`
@@ -103,6 +107,8 @@ impl Default for Options {
             },
             clear_memo: false,
             clear_rules: true,
+            profile: false,
+            clear_profile: true,
         }
     }
 }
@@ -147,10 +153,10 @@ impl Options {
             ["print", "format"] => &mut print.format,
             ["print", "graph"] => &mut print.graph,
             ["print", "const" | "constants", "with", "sorts"] => &mut print.const_with_sorts,
-            ["print", "attribute"] => &mut print.attribute,
-            ["print", "attribute", "newline"] => &mut print.attribute_newline,
+            ["print", "attribute" | "attr"] => &mut print.attribute,
+            ["print", "attribute" | "attr", "newline"] => &mut print.attribute_newline,
             ["trace"] => &mut trace.on,
-            ["trace", "condition" | "conditions"] => &mut trace.condition,
+            ["trace", "condition" | "conditions" | "cond"] => &mut trace.condition,
             ["trace", "whole"] => &mut trace.whole,
             ["trace", "substitution" | "substitutions"] => &mut trace.substitution,
             ["trace", "select"] => &mut trace.select,
@@ -163,7 +169,9 @@ impl Options {
             ["trace", "sd" | "sds"] => return Some(None),
             ["clear", "memo"] => &mut self.clear_memo,
             ["clear", "rules"] => &mut self.clear_rules,
-            ["clear", "profile"] | ["verbose" | "profile" | "break"] => return Some(None),
+            ["clear", "profile"] => &mut self.clear_profile,
+            ["profile"] => &mut self.profile,
+            ["verbose" | "break"] => return Some(None),
             _ => return None,
         }))
     }
@@ -205,6 +213,7 @@ pub const SET_WORDS: &[&str] = &[
     "trace builtin",
     "clear memo",
     "clear rules",
+    "clear profile",
     "include",
     "protect",
     "extend",

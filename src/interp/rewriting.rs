@@ -77,6 +77,7 @@ impl Interpreter {
         let parse = |g: &Grammar, m: &Module| g.term(&m.signature, &m.vars, term, &[]);
         let Some((module, tree)) = self.parsed(host, command, expr, parse) else { return };
         self.forget_last();
+        self.begin_profile(&module);
         let trace = self.tracer(host, &module);
         let (clear_memo, clear_rules) = (self.options.clear_memo, self.options.clear_rules);
         let (compiled, making) = self.at_work(&module);
@@ -106,7 +107,10 @@ impl Interpreter {
         }
         let term = match rewriting.machine.reduce(&tree) {
             Ok(term) => term,
-            Err(interrupt) => return self.stopped(host, command, interrupt),
+            Err(interrupt) => {
+                self.last = super::Last::Broken;
+                return self.stopped(host, command, interrupt);
+            }
         };
         match gas {
             Some(gas) => rewriting.way = Way::Fair(Fair::new(&mut rewriting.machine, term, gas.unwrap_or(1))),
@@ -126,25 +130,30 @@ impl Interpreter {
         let trace = self.tracer(host, &rewriting.module);
         if trace.is_some() != rewriting.is_traced {
             // The terms move to a machine that can, or need not, be watched.
-            let module = rewriting.module.clone();
-            let (compiled, making) = self.at_work(&module);
-            let (mut machine, age) = compiled.take_machine(trace.is_some(), &making);
-            machine.reset();
-            let old = &rewriting.machine;
-            machine.kept.clear();
-            for &term in &old.kept {
-                let term = machine.heap.import(&old.heap, term);
-                machine.kept.push(term);
-            }
-            machine.state = old.state.clone();
-            let old = std::mem::replace(&mut rewriting.machine, machine);
-            compiled.give_back(old, rewriting.is_traced, rewriting.age);
-            (rewriting.is_traced, rewriting.age) = (trace.is_some(), age);
+            let (was_traced, age) = (rewriting.is_traced, rewriting.age);
+            let old = self.change_machine(&mut rewriting, trace.is_some());
+            self.compiled(&rewriting.module).give_back(old, was_traced, age);
         }
         rewriting.machine.tracer = trace;
         (rewriting.machine.rewrites, rewriting.machine.rule_rewrites) = (0, 0);
         let start = host.time();
         self.go_on(host, command, rewriting, limit, start);
+    }
+
+    /// Moves the terms to another machine; gives the one that they were in.
+    fn change_machine(&mut self, rewriting: &mut Rewriting, is_traced: bool) -> Machine {
+        let (compiled, making) = self.at_work(&rewriting.module);
+        let (mut machine, age) = compiled.take_machine(is_traced, &making);
+        machine.reset();
+        machine.kept.clear();
+        let old = &rewriting.machine;
+        for &term in &old.kept {
+            let term = machine.heap.import(&old.heap, term);
+            machine.kept.push(term);
+        }
+        machine.state = old.state.clone();
+        (rewriting.is_traced, rewriting.age) = (is_traced, age);
+        std::mem::replace(&mut rewriting.machine, machine)
     }
 
     fn go_on(
@@ -171,8 +180,38 @@ impl Interpreter {
                 host.answer(&Answer::Result { command, module, input, sort, term, effort });
                 self.last = super::Last::Rewriting(rewriting);
             }
-            // What is on the heap of an interrupted machine is of no use to anyone.
-            Err(interrupt) => self.stopped(host, command, interrupt),
+            Err(interrupt) => {
+                self.stopped(host, command, interrupt);
+                self.say_reached(host, rewriting, interrupt, time);
+            }
+        }
+    }
+
+    /// How far an interrupted command came. Fair rewriting is interrupted inside a traversal and
+    /// cannot go on; otherwise the term after the last whole step is known.
+    fn say_reached(
+        &mut self,
+        host: &mut dyn Host,
+        mut rewriting: Box<Rewriting>,
+        interrupt: Interrupt,
+        time: Time,
+    ) {
+        let Rewriting { module, machine, way, .. } = &*rewriting;
+        let mut effort = self.effort(machine.rewrites, time);
+        effort.rules = machine.rule_rewrites;
+        let is_plain = matches!(way, Way::Plain);
+        let term = is_plain.then(|| {
+            let (tree, sort) = (machine.to_tree(machine.kept[0]), machine.sort_of(machine.kept[0]));
+            (module.signature.sorts.name(sort).to_string(), self.print(module, &tree))
+        });
+        host.answer(&Answer::Partial { command: way.word(), module: module.name.to_string(), effort, term });
+        if is_plain && interrupt == Interrupt::Cancelled {
+            // The machine stopped in the middle of its work.
+            let is_traced = rewriting.is_traced;
+            self.change_machine(&mut rewriting, is_traced);
+            self.last = super::Last::Rewriting(rewriting);
+        } else {
+            self.last = super::Last::Broken;
         }
     }
 

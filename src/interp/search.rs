@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::command::since;
-use super::matching::{normal_statements, normalize};
+use super::matching::{normal_statements, normalize, normalize_condition};
 use super::rewriting::bounds;
-use super::{Host, Interpreter, Last, LineSink, Text};
-use crate::base::{Diagnostic, Interrupt, Severity};
+use super::{Host, Interpreter, Last, LineSink};
+use crate::base::{Diagnostic, Interrupt, Name, Severity, Span};
 use crate::builtin::BuiltinState;
 use crate::graph::{Arrow, Limits, Progress, Search, Watcher};
 use crate::mixfix::{self, Grammar, print_condition, print_rule};
@@ -15,8 +15,7 @@ use crate::module::{Fragment, Module, Rule, StatementAttrs, unbound_in_query};
 use crate::report::{Answer, Coverage, Found, SearchReport, Time, progress_text};
 use crate::rewrite::Machine;
 use crate::sorts::{Node, Tree, Var};
-use crate::syntax::Parser;
-use crate::syntax::tree::{Command, CommandKind, Item, ModuleExpr, Token};
+use crate::syntax::tree::{Command, ModuleExpr, Token};
 use crate::term::{Symbols, normalize_levels, sort_of_tree};
 
 /// What `rwl search` looks for.
@@ -52,48 +51,40 @@ pub(super) struct Searching {
 impl Interpreter {
     /// One search, with a report at its end.
     pub fn search_once(&mut self, host: &mut dyn Host, request: &SearchRequest) {
-        let module = request.module.clone().or_else(|| self.current.map(|name| name.to_string()));
-        let Some(module) = module else {
-            let none = Diagnostic::new(Severity::Error, "no-module", "the file has no module", None);
-            return self.say(host, &none);
-        };
-        // A period inside parentheses does not end a command.
-        let closed = |text: &str| match text.split_whitespace().any(|word| word == ".") {
-            true => format!("({text})"),
-            false => text.to_owned(),
-        };
-        let init = closed(&request.init);
-        let pattern = match &request.pattern {
-            Some(pattern) => closed(pattern),
-            None => match self.kind_of(host, &format!("parse in {module} : {init} .\n")) {
-                Some(kind) => format!("State:{kind}"),
-                None => return,
-            },
-        };
-        let condition = request
-            .condition
-            .as_ref()
-            .map_or_else(String::new, |text| format!(" such that {}", closed(text)));
-        let bounds = bounds(request.solutions, request.depth);
-        let text = format!("search {bounds}in {module} : {init} {} {pattern}{condition} .\n", request.arrow);
-        (self.reports, self.declares_only) = (true, false);
-        self.run_text(host, Text { name: "<arguments>", text: &text, first_line: 1, prompt: true });
-        self.reports = false;
+        // One answer needs no line to separate it.
+        (self.declares_only, self.prompt) = (false, true);
+        let Some((module, search)) = self.requested(host, request) else { return };
+        self.start_search(host, None, module, search, (request.solutions, request.depth), true);
     }
 
-    /// The kind of the term of a `parse` command.
-    fn kind_of(&mut self, host: &mut dyn Host, text: &str) -> Option<String> {
-        let file = self.sources.add("<arguments>", text);
-        let text = self.sources.text(file).clone();
-        let parsed = Parser::new(&text, file).next_item(&mut self.order)?;
-        self.say_all(host, parsed.diagnostics);
-        let Some(Item::Command(command)) = parsed.item else { return None };
-        let CommandKind::Parse { module, term } = &command.kind else { return None };
-        let parse = |g: &Grammar, m: &Module| g.term(&m.signature, &m.vars, term, &[]);
-        let (module, tree) = self.parsed(host, &command, module.as_ref(), parse)?;
+    /// Reads the request's texts.
+    fn requested(
+        &mut self,
+        host: &mut dyn Host,
+        request: &SearchRequest,
+    ) -> Option<(Arc<Module>, mixfix::Search)> {
+        let module = self.module_argument(host, request.module.as_deref())?;
+        let subject = self.term_argument(host, &module, ("--init", &request.init), &[])?;
         let sorts = &module.signature.sorts;
-        let sort = sort_of_tree(&module.signature, &Symbols::new(&module.signature), &tree);
-        Some(sorts.name(sorts.at(sorts.kind_of(sort), 0)).to_string())
+        let kind = sorts.kind_of(sort_of_tree(&module.signature, &Symbols::new(&module.signature), &subject));
+        let pattern = match &request.pattern {
+            Some(pattern) => self.term_argument(host, &module, ("--pattern", pattern), &[kind])?,
+            None => {
+                let any = Var { name: Name::new("State"), sort: sorts.at(kind, 0) };
+                Tree::leaf(Node::Var(any), Span::default())
+            }
+        };
+        let condition = match &request.condition {
+            Some(condition) => self.condition_argument(host, &module, ("--condition", condition))?,
+            None => Vec::new(),
+        };
+        let unbound = unbound_in_query("search", &pattern, &condition, Span::default());
+        if !unbound.is_empty() {
+            self.say_all(host, unbound);
+            return None;
+        }
+        let arrow = mixfix::Arrow::read(&request.arrow)?;
+        Some((module, mixfix::Search { subject, arrow, pattern, condition }))
     }
 
     pub(super) fn search(
@@ -107,21 +98,35 @@ impl Interpreter {
     ) {
         let parse = |g: &Grammar, m: &Module| g.search(&m.signature, &m.vars, body);
         let Some((module, search)) = self.parsed(host, command, expr, parse) else { return };
-        let mixfix::Search { subject, arrow, pattern, condition } = search;
-        let unbound = unbound_in_query("search", &pattern, &condition, command.span);
+        let unbound = unbound_in_query("search", &search.pattern, &search.condition, command.span);
         if !unbound.is_empty() {
             return self.say_all(host, unbound);
         }
+        self.start_search(host, Some(command.span), module, search, (limit, depth), false);
+    }
+
+    /// `place`: the command, if there is one; `bounds`: how many solutions, and how deep.
+    fn start_search(
+        &mut self,
+        host: &mut dyn Host,
+        place: Option<Span>,
+        module: Arc<Module>,
+        search: mixfix::Search,
+        (limit, depth): (Option<u64>, Option<u64>),
+        has_report: bool,
+    ) {
+        let mixfix::Search { subject, arrow, pattern, condition } = search;
         if let Some(var) = subject.vars().first() {
             let message = format!("the search starts from a term with variables such as {}", var.name);
             let span = (0..subject.len())
                 .find(|&at| *subject.node(at) == Node::Var(*var))
                 .map(|at| subject.span(at));
-            let note = Diagnostic::new(Severity::Advisory, "open-subject", message, span)
+            let warning = Diagnostic::new(Severity::Warning, "open-subject", message, span)
                 .label("rules treat it as a constant that they know nothing of");
-            self.say(host, &note);
+            self.say(host, &warning);
         }
         self.forget_last();
+        self.begin_profile(&module);
         let trace = self.tracer(host, &module);
         let query = Rule {
             lhs: pattern.clone(),
@@ -130,7 +135,9 @@ impl Interpreter {
             attrs: StatementAttrs::default(),
         };
         let (compiled, making) = self.at_work(&module);
-        let theory = compiled.with_query(query, trace.is_some(), &[&subject, &pattern], &making);
+        let mut trees = vec![&subject, &pattern];
+        trees.extend(condition.iter().flat_map(Fragment::trees));
+        let theory = compiled.with_query(query, trace.is_some(), &trees, &making);
         let mut machine = Machine::new(theory.clone(), making.cancel.clone());
         machine.state = BuiltinState::new(making.random_seed);
         machine.tracer = trace;
@@ -145,17 +152,13 @@ impl Interpreter {
         let printing = self.options.printing(&module.vars);
         // As Maude shows them: patterns flattened and sorted.
         let mut shown = condition.clone();
-        for fragment in &mut shown {
-            if let Fragment::Match(to, _) | Fragment::Rewrite(_, to) = fragment {
-                *to = normalize(&theory, to);
-            }
-        }
+        normalize_condition(&theory, &mut shown);
         let such_that = print_condition(&module.signature, &shown, &printing);
         if !condition.is_empty() {
             echo.push_str(&format!(" such that {such_that}"));
         }
         self.echo(host, format!("{echo} ."));
-        let report = self.reports.then(|| SearchReport {
+        let report = has_report.then(|| SearchReport {
             module: module.name.to_string(),
             init,
             arrow: arrow.text(),
@@ -172,26 +175,28 @@ impl Interpreter {
             mixfix::Arrow::Bang => Arrow::Final,
         };
         let start = host.time();
-        let limits = self.search_limits(machine.tracer.is_some());
+        let limits = self.search_limits(&module, machine.tracer.is_some());
         let search = match Search::new(machine, limits, &subject, arrow, depth) {
             Ok(search) => search,
-            Err(interrupt) => return self.stopped(host, command, interrupt),
+            Err(interrupt) => return self.stopped_at(host, place, interrupt),
         };
         let rules = normal_statements(&theory).rules;
         let mut vars = pattern.vars();
-        for fragment in &condition {
+        for fragment in &shown {
             if let Fragment::Match(pattern, _) | Fragment::Rewrite(_, pattern) = fragment {
                 vars.extend(pattern.vars());
             }
         }
         let (count, is_over) = (0, false);
         let searching = Searching { module, search, arrow, count, is_over, vars, rules, report };
-        self.search_on(host, command, Box::new(searching), limit, start);
+        self.search_on(host, place, Box::new(searching), limit, start);
     }
 
     /// What a search may use.
-    fn search_limits(&self, is_traced: bool) -> Limits {
-        let threads = if is_traced { 1 } else { self.setup.threads };
+    fn search_limits(&self, module: &Module, is_traced: bool) -> Limits {
+        // Each thread has memo tables of its own, and what they save depends on who came first.
+        let has_memo = module.signature.ops().any(|(_, op)| op.memo);
+        let threads = if is_traced || has_memo { 1 } else { self.setup.threads };
         let memory_max = self.setup.memory_max;
         Limits { cancel: self.setup.cancel.clone(), threads, memory_max }
     }
@@ -206,19 +211,19 @@ impl Interpreter {
     ) {
         let start = host.time();
         searching.search.restart_counts();
-        self.search_on(host, command, searching, limit, start);
+        self.search_on(host, Some(command.span), searching, limit, start);
     }
 
     fn search_on(
         &mut self,
         host: &mut dyn Host,
-        command: &Command,
+        place: Option<Span>,
         mut searching: Box<Searching>,
         limit: Option<u64>,
         start: Time,
     ) {
         let end = limit.map(|limit| searching.count + limit);
-        searching.search.watcher = host.progress_channel().map(watcher);
+        searching.search.watcher = host.progress_channel().map(|show| watcher(show, searching.search.len()));
         let mut interrupted = None;
         while end.is_none_or(|end| searching.count < end) {
             match searching.search.next() {
@@ -226,7 +231,8 @@ impl Interpreter {
                     searching.count += 1;
                     let place = |var| searching.vars.iter().position(|v| *v == var).unwrap_or(usize::MAX);
                     solution.bindings.sort_by_key(|(var, _)| place(*var));
-                    let name = |var| self.print(&searching.module, &Tree::leaf(Node::Var(var), command.span));
+                    let name =
+                        |var| self.print(&searching.module, &Tree::leaf(Node::Var(var), Span::default()));
                     let print = |tree: &Tree| self.print(&searching.module, tree);
                     let bindings = solution.bindings.iter();
                     let found = Found {
@@ -247,7 +253,8 @@ impl Interpreter {
                     break;
                 }
                 Err(interrupt) => {
-                    searching.is_over = interrupt != Interrupt::Cancelled;
+                    let can_resume = matches!(self.reason(interrupt), Interrupt::Cancelled | Interrupt::Time);
+                    searching.is_over = !can_resume;
                     interrupted = Some(interrupt);
                     break;
                 }
@@ -256,7 +263,7 @@ impl Interpreter {
         searching.search.watcher = None;
         let effort = self.search_effort(&searching, since(start, host.time()));
         if let Some(interrupt) = interrupted {
-            self.stopped(host, command, interrupt);
+            self.stopped_at(host, place, interrupt);
             let depth = searching.search.depth();
             host.answer(&Answer::Reached { effort, depth, is_reported: searching.report.is_some() });
         } else if searching.is_over {
@@ -317,15 +324,15 @@ impl Interpreter {
         report.time = time;
         report.depth = search.depth();
         report.finals = (searching.arrow == Arrow::Final).then_some(search.finals());
+        report.transitions = search.fired().iter().sum();
         report.is_exhaustive = is_exhaustive;
         report.threads = self.setup.threads;
         report.peak_memory = host.peak_memory();
-        report.reason = interrupted.map(|interrupt| match interrupt {
+        report.reason = interrupted.map(|interrupt| match self.reason(interrupt) {
             Interrupt::Memory => "the memory limit was reached",
             Interrupt::Depth => "`=>` conditions are nested too deeply",
-            Interrupt::Unreduced => "a state has arguments that an evaluation strategy leaves unreduced",
-            Interrupt::Cancelled if !self.setup.time_is_up.is_raised() => "interrupted",
-            Interrupt::Time | Interrupt::Cancelled => "the time limit was reached",
+            Interrupt::Cancelled => "interrupted",
+            Interrupt::Time => "the time limit was reached",
         });
         host.answer(&Answer::SearchReport(Box::new(report)));
         self.say_all(host, warnings);
@@ -448,15 +455,23 @@ impl Interpreter {
                 self.continue_search(host, command, searching, limit);
             }
             other => {
+                let bad = Diagnostic::error("cannot-continue", "there is nothing to continue", command.span);
+                let hint = match &other {
+                    Last::Nothing => {
+                        "`rewrite`, `frewrite` or `search` first, with a bound such as `search [1]`"
+                    }
+                    Last::Broken => "the last command was stopped in the middle of a step",
+                    _ => "the last search has come to its end",
+                };
                 self.last = other;
-                self.error(host, "cannot-continue", "there is nothing to continue", command.span);
+                self.say(host, &bad.hint(hint));
             }
         }
     }
 }
 
-/// Writes a line about the search now and then.
-fn watcher(mut show: LineSink) -> Watcher {
+/// Writes a line about the search now and then. `known`: the states that were there before.
+fn watcher(mut show: LineSink, known: u32) -> Watcher {
     let start = Instant::now();
     let mut last = start;
     Box::new(move |progress| {
@@ -464,7 +479,9 @@ fn watcher(mut show: LineSink) -> Watcher {
         if now.duration_since(last) > Duration::from_millis(250) {
             last = now;
             let Progress { states, explored, depth } = *progress;
-            show(&progress_text(u64::from(states), u64::from(explored), depth, now.duration_since(start)));
+            let new = u64::from(states - known);
+            let rate = (new as f64 / now.duration_since(start).as_secs_f64().max(0.001)) as u64;
+            show(&progress_text(u64::from(states), rate, u64::from(explored), depth));
         }
     })
 }

@@ -38,11 +38,21 @@ impl Interpreter {
             Some(Some(place)) => *place = on,
             Some(None) => {}
             None => {
-                let span = tokens[0].span.to(tokens[tokens.len() - 2].span);
+                let span = tokens[0].span.to(tokens[tokens.len().saturating_sub(2)].span);
                 let text = words.join(" ");
                 let mut bad = Diagnostic::error("bad-set", format!("there is no option `{text}`"), span);
-                if let Some(near) = nearest(&text, SET_WORDS.iter().copied()) {
-                    bad = bad.hint(format!("did you mean `{near}`?"));
+                if let ["include" | "protect" | "extend"] = words {
+                    bad.message = format!("`set {text}` needs a module");
+                    return self.say(host, &bad.hint(format!("`set {text} BOOL {last} .`")));
+                }
+                // The first word says more than the others: look among its options.
+                let (group, rest) = text.split_once(' ').unwrap_or(("", &text));
+                let of_group =
+                    SET_WORDS.iter().filter_map(|words| words.strip_prefix(group)).map(str::trim_start);
+                let near = nearest(rest, of_group).map(|near| format!("{group} {near}"));
+                let near = near.or_else(|| nearest(&text, SET_WORDS.iter().copied()).map(str::to_owned));
+                if let Some(near) = near {
+                    bad = bad.hint(format!("did you mean `{}`?", near.trim_start()));
                 }
                 self.say(host, &bad);
             }

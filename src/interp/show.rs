@@ -28,6 +28,7 @@ pub const SHOW_WORDS: &[&str] = &[
     "path",
     "search graph",
     "summary",
+    "profile",
     "view",
     "views",
     "strats",
@@ -53,7 +54,7 @@ impl Interpreter {
             "all" | "desugared" => show::show_all,
             "sorts" => |module, _| show::show_sorts(module),
             "kinds" | "components" => |module, _| show::show_kinds(module),
-            "ops" => |module, _| show::show_ops(module),
+            "ops" | "op" => |module, _| show::show_ops(module),
             "vars" => show::show_vars,
             "mbs" => show::show_mbs,
             "eqs" => show::show_eqs,
@@ -64,7 +65,13 @@ impl Interpreter {
             "search" if rest.first().is_some_and(|word| word.name.as_str() == "graph") => {
                 return self.show_graph(host, command);
             }
-            "search" | "profile" => {
+            "profile" => {
+                let Some((_, module)) = self.named(host, rest, command.span) else { return };
+                let shown = self.with_normal_statements(&module);
+                let text = self.profile_text(&module, &shown);
+                return host.answer(&Answer::Text(text));
+            }
+            "search" => {
                 let message = format!("there is no {} to show", what.name);
                 return self.error(host, "nothing-to-show", message, command.span);
             }

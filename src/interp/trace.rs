@@ -1,11 +1,12 @@
 //! Tracing: what `set trace on` and `set print attribute on` say while a term is rewritten.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use num_bigint::BigUint;
+use rustc_hash::FxHashMap;
 
 use super::condition::substitute;
-use super::matching::{Binding, normalize};
+use super::matching::{Binding, normalize, normalize_condition};
 use super::{Host, Interpreter, Options};
 use crate::mixfix::{print, print_condition, print_equation, print_membership, print_rule};
 use crate::module::{Module, PrintItem, StatementAttrs};
@@ -20,13 +21,17 @@ impl Interpreter {
     pub(super) fn tracer(&mut self, host: &mut dyn Host, module: &Arc<Module>) -> Option<Tracer> {
         let options = &self.options;
         let traced = options.trace.on && !options.trace.excluded.contains(&module.name);
-        if !traced && !options.print.attribute {
+        if !traced && !options.print.attribute && !options.profile {
             return None;
         }
         let mut say = host.side_channel();
-        let options = options.clone();
+        let profile = options.profile.then(|| self.profile(module));
+        let options = self.options.clone();
         let mut trials = Trials::default();
         Some(Box::new(move |event: &TraceEvent| {
+            if let Some(profile) = &profile {
+                profile.lock().unwrap_or_else(PoisonError::into_inner).note(event);
+            }
             let mut out = String::new();
             match event {
                 TraceEvent::Statement(event) => {
@@ -40,7 +45,7 @@ impl Interpreter {
                 TraceEvent::Builtin(event) if traced && !trials.hides(&options) => {
                     trace_builtin(&options, event, &mut out);
                 }
-                TraceEvent::Builtin(_) => {}
+                TraceEvent::Builtin(_) | TraceEvent::Memo(_) | TraceEvent::Counter(_) => {}
             }
             if !out.is_empty() {
                 say(&out);
@@ -88,6 +93,8 @@ fn print_attribute(options: &Options, event: &StatementEvent, out: &mut String) 
 #[derive(Default)]
 struct Trials {
     open: Vec<Option<u32>>,
+    /// Rules that have succeeded and may be asked for more, by place.
+    waiting: FxHashMap<(usize, usize), Option<u32>>,
     count: u32,
 }
 
@@ -124,10 +131,19 @@ impl Trials {
                 return;
             }
             TraceStep::TrialSucceeds | TraceStep::TrialFails => {
-                let word = if event.point.step == TraceStep::TrialFails { "failure" } else { "success" };
-                if let Some(number) = self.open.pop().flatten() {
+                let fails = event.point.step == TraceStep::TrialFails;
+                let number = self.open.pop().flatten();
+                if !fails && event.point.kind == TraceKind::Rule {
+                    self.waiting.insert(event.place, number);
+                }
+                if let Some(number) = number {
+                    let word = if fails { "failure" } else { "success" };
                     out.push_str(&format!("*********** {word} #{number}\n"));
                 }
+                return;
+            }
+            TraceStep::TrialGoesOn => {
+                self.open.push(self.waiting.remove(&event.place).flatten());
                 return;
             }
             TraceStep::Solve(number) => ("solving", number),
@@ -136,8 +152,9 @@ impl Trials {
             TraceStep::Fails(number) => ("failure for", number),
         };
         if self.open.last().is_some_and(Option::is_some) {
-            let fragment = std::slice::from_ref(&condition[number]);
-            let text = print_condition(&module.signature, fragment, &options.printing(&module.vars));
+            let mut fragment = [condition[number].clone()];
+            normalize_condition(event.theory, &mut fragment);
+            let text = print_condition(&module.signature, &fragment, &options.printing(&module.vars));
             out.push_str(&format!("*********** {title} condition fragment\n{text}\n"));
             if matches!(event.point.step, TraceStep::Succeeds(_)) {
                 substitution(options, event, out);
@@ -178,17 +195,20 @@ fn statement_text(options: &Options, event: &StatementEvent) -> String {
             let mut eq = module.equations[event.point.index].clone();
             eq.lhs = normalize(event.theory, &eq.lhs);
             eq.rhs = normalize_levels(&event.theory.symbols, &event.theory.names, &eq.rhs);
+            normalize_condition(event.theory, &mut eq.condition);
             print_equation(sig, &eq, &printing)
         }
         TraceKind::Membership => {
             let mut mb = module.memberships[event.point.index].clone();
             mb.term = normalize(event.theory, &mb.term);
+            normalize_condition(event.theory, &mut mb.condition);
             print_membership(sig, &mb, &printing)
         }
         TraceKind::Rule => {
             let mut rule = module.rules[event.point.index].clone();
             rule.lhs = normalize(event.theory, &rule.lhs);
             rule.rhs = normalize_levels(&event.theory.symbols, &event.theory.names, &rule.rhs);
+            normalize_condition(event.theory, &mut rule.condition);
             print_rule(sig, &rule, &printing)
         }
     }

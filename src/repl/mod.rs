@@ -5,12 +5,12 @@
 mod helper;
 mod history;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::Write as _;
 
 use rustyline::error::ReadlineError;
 use rustyline::{Config, Editor};
 
-use crate::cli::Output;
+use crate::cli::{Activity, Doing, Output};
 use crate::interp::{Flow, Host, Interpreter, Text};
 use crate::syntax::{Progress, next_item};
 use helper::Helper;
@@ -22,13 +22,20 @@ const MORE: &str = "...> ";
 /// What is said at the beginning.
 pub fn banner() -> String {
     format!(
-        "rwl {}, rewriting logic in Maude's language. `help` for help, Ctrl-D to leave.\n",
+        "rwl {}: rewriting logic in Maude's language (`help`; Ctrl-D leaves)\n",
         env!("CARGO_PKG_VERSION")
     )
 }
 
-/// Reads and executes input until its end or `quit`. `busy` tells when a command runs.
-pub fn run(interpreter: &mut Interpreter, output: &mut Output, busy: &AtomicBool) {
+/// Shows the prompt again, after an interrupt while a line is read.
+pub fn prompt_anew() {
+    let mut out = std::io::stdout();
+    // Nobody is left to tell if this fails.
+    let _ = out.write_all(format!("\n{PROMPT}").as_bytes()).and_then(|()| out.flush());
+}
+
+/// Reads and executes input until its end or `quit`.
+pub fn run(interpreter: &mut Interpreter, output: &mut Output, activity: &Activity) {
     let config = Config::builder().auto_add_history(false).max_history_size(10_000);
     let config =
         config.map(|c| c.completion_type(rustyline::CompletionType::List).build()).unwrap_or_default();
@@ -49,9 +56,13 @@ pub fn run(interpreter: &mut Interpreter, output: &mut Output, busy: &AtomicBool
     let mut pending = String::new();
     loop {
         editor.set_helper(Some(Helper { words: interpreter.words(), before: pending.clone() }));
-        busy.store(false, Ordering::Relaxed);
+        activity.set(Doing::Prompt);
         output.flush();
-        match editor.readline(if pending.is_empty() { PROMPT } else { MORE }) {
+        let read = editor.readline(if pending.is_empty() { PROMPT } else { MORE });
+        if activity.set(Doing::Prompt) == Doing::Drop {
+            pending.clear();
+        }
+        match read {
             Ok(line) => {
                 lines += 1;
                 pending.push_str(&line);
@@ -88,7 +99,7 @@ pub fn run(interpreter: &mut Interpreter, output: &mut Output, busy: &AtomicBool
             let _ = editor.add_history_entry(entry);
             history::append(&mut editor, history.as_deref());
         }
-        busy.store(true, Ordering::Relaxed);
+        activity.set(Doing::Work);
         let first_line = lines + 1 - pending.matches('\n').count().max(1);
         let text = Text { name: "<prompt>", text: &pending, first_line, prompt: true };
         let flow = interpreter.run_text(output, text);

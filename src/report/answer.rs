@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::checked::CheckReport;
 use super::search::{Found, SearchReport};
 use crate::base::{Diagnostic, Severity, SourceMap};
 
@@ -65,6 +66,15 @@ pub enum Answer {
         is_reported: bool,
     },
     SearchReport(Box<SearchReport>),
+    /// What `rwl check` found out about a formula.
+    Check(Box<CheckReport>),
+    /// How far a command came that was stopped: the sort and the term reached, if it is known.
+    Partial {
+        command: &'static str,
+        module: String,
+        effort: Effort,
+        term: Option<(String, String)>,
+    },
     /// Text of `show`, `pwd`, tracing ...
     Text(String),
     /// The command was stopped before its end, and why.
@@ -149,7 +159,7 @@ pub fn substitution_text(substitution: &[(String, String)]) -> String {
 
 impl Answer {
     /// As Maude says it, with final newline.
-    pub fn text(&self) -> String {
+    pub fn text(&self, color: bool) -> String {
         match self {
             Answer::Echo { text, separated } => {
                 format!("{}{text}\n", if *separated { RULE } else { "" })
@@ -177,6 +187,11 @@ impl Answer {
             }
             Answer::Reached { effort, depth, .. } => format!("{}depth: {depth}\n", effort.text()),
             Answer::SearchReport(report) => report.text(),
+            Answer::Check(report) => report.text(color),
+            Answer::Partial { effort, term, .. } => {
+                let reached = term.as_ref().map(|(sort, term)| format!("reached {sort}: {term}\n"));
+                effort.text() + &reached.unwrap_or_default()
+            }
             Answer::Text(text) => text.clone(),
             Answer::Stopped(reason) => format!("{reason}\n"),
         }
@@ -216,6 +231,12 @@ impl Answer {
                 "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
             }),
             Answer::SearchReport(report) => report.json(),
+            Answer::Check(report) => report.json(),
+            Answer::Partial { command, module, effort, term } => json!({
+                "rwl": 1, "command": command, "module": module,
+                "sort": term.as_ref().map(|(sort, _)| sort), "reached": term.as_ref().map(|(_, term)| term),
+                "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
+            }),
             Answer::Text(text) => json!({"rwl": 1, "text": text}),
             Answer::Stopped(reason) => json!({"rwl": 1, "stopped": reason}),
         })
@@ -275,7 +296,7 @@ mod tests {
             let (sort, term) = ("Nat".to_owned(), "5".to_owned());
             let (module, input) = (String::new(), String::new());
             let answer = Answer::Result { command: "reduce", module, input, sort, term, effort };
-            assert_eq!(answer.text(), expected);
+            assert_eq!(answer.text(false), expected);
         };
         check(effort, "rewrites: 28 in 4ms cpu (3ms real) (7000 rewrites/second)\nresult Nat: 5\n");
         effort.show_timing = false;

@@ -55,6 +55,8 @@ fn snippet<'a>(
     let (start, end) = clamp(text, span);
     let first = text[..start].rfind('\n').map_or(0, |i| i + 1);
     let mut last = text[end..].find('\n').map_or(text.len(), |i| end + i);
+    // Lines may end as on Windows.
+    last -= usize::from(last > end && text[..last].ends_with('\r'));
     let cut = text[first..last].match_indices('\n').nth(LINES_MAX - 1).map(|(i, _)| first + i);
     let mut end = end;
     if let Some(cut) = cut {

@@ -1,16 +1,23 @@
 //! Data to text, in Maude's own wording where Maude has one, and to JSON.
 
 mod answer;
+mod checked;
 mod graph;
+mod html;
 mod message;
 mod normal;
+mod run;
 mod search;
 pub mod show;
 mod show_declared;
+mod timeline;
 mod wrap;
 
 pub use answer::{Answer, Effort, Matcher, Time, diagnostic_json, substitution_text};
+pub use checked::{CheckReport, Layer, Verdict};
 pub use graph::graph;
+pub use html::page as html_page;
 pub use message::render_diagnostic;
-pub use search::{Coverage, Found, SearchReport, progress_text};
+pub use run::{Run, Step};
+pub use search::{Coverage, Found, SearchReport, check_progress, layers_progress, progress_text};
 pub use wrap::Wrapper;

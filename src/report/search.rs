@@ -41,9 +41,37 @@ impl Found {
 }
 
 /// The line that shows how far a search is.
-pub fn progress_text(states: u64, explored: u64, depth: u64, time: Duration) -> String {
-    let rate = (states as f64 / time.as_secs_f64().max(0.001)) as u64;
+pub fn progress_text(states: u64, rate: u64, explored: u64, depth: u64) -> String {
     format!("{states} states, {rate}/s, {} to explore, depth {depth}", states - explored)
+}
+
+/// The same for a check of formulas.
+pub fn check_progress(states: u64, transitions: u64, time: Duration) -> String {
+    let rate = (states as f64 / time.as_secs_f64().max(0.001)) as u64;
+    format!("{states} states, {transitions} transitions, {rate} states/s")
+}
+
+/// The same for a check in layers: so many sub-state spaces of all are done.
+pub fn layers_progress(
+    layer: usize,
+    depth: u32,
+    (done, spaces): (usize, usize),
+    states: u64,
+    hits: u64,
+    time: Duration,
+) -> String {
+    let rate = (states as f64 / time.as_secs_f64().max(0.001)) as u64;
+    let rest = match done {
+        0 => String::new(),
+        _ => {
+            let seconds = time.as_secs_f64() * (spaces - done.min(spaces)) as f64 / done as f64;
+            format!(", about {seconds:.0}s to go")
+        }
+    };
+    format!(
+        "layer {layer} from depth {depth}: {done} of {spaces} sub-state spaces, {states} states, \
+         {rate} states/s, {hits} verified before{rest}"
+    )
 }
 
 /// How often a rule was applied.
@@ -65,6 +93,8 @@ pub struct SearchReport {
     pub depth_max: Option<u64>,
     pub solutions: Vec<Found>,
     pub states: u64,
+    /// One-step rewrites of states.
+    pub transitions: u64,
     pub rewrites: u64,
     /// The depth that was reached.
     pub depth: u64,
@@ -76,7 +106,7 @@ pub struct SearchReport {
     pub coverage: Vec<Coverage>,
     /// Have all reachable states been seen?
     pub is_exhaustive: bool,
-    /// Should the text leave out what Maude does not say?
+    /// Should the text leave out how often rules were applied?
     pub is_brief: bool,
     /// Why it stopped early.
     pub reason: Option<&'static str>,
@@ -85,12 +115,12 @@ pub struct SearchReport {
 impl SearchReport {
     /// What comes after the solutions.
     pub fn text(&self) -> String {
-        if self.is_brief {
-            return String::new();
-        }
         let mut out = String::new();
         if self.finals == Some(0) && self.is_exhaustive {
             let _ = writeln!(out, "\nNo final states: a rule applies to each of the {} states.", self.states);
+        }
+        if self.is_brief {
+            return out;
         }
         out.push_str("\nRules applied:\n");
         for Coverage { rule, fired } in &self.coverage {
@@ -99,20 +129,28 @@ impl SearchReport {
         out
     }
 
+    /// The verdict is on the claim that no reachable state matches. `reason` says why not all of
+    /// them were explored.
     pub fn json(&self) -> Value {
-        let verdict = match self.reason {
-            _ if !self.solutions.is_empty() => "found",
-            None => "none",
+        // One step is all that `=>1` asks for.
+        let is_cut = !self.is_exhaustive && self.depth_max.is_some_and(|max| max == 0 || self.arrow != "=>1");
+        let reason = match self.reason {
+            None if is_cut && self.solutions.is_empty() => Some("there are states beyond the depth limit"),
+            reason => reason,
+        };
+        let verdict = match reason {
+            _ if !self.solutions.is_empty() => "violated",
+            None => "holds",
             Some(_) => "unknown",
         };
         let coverage: Vec<Value> =
             self.coverage.iter().map(|c| json!({"rule": c.rule, "fired": c.fired})).collect();
         json!({
-            "rwl": 1, "command": "search", "module": self.module, "init": self.init, "arrow": self.arrow,
+            "rwl": 1, "command": "search", "name": null, "module": self.module, "init": self.init, "arrow": self.arrow,
             "pattern": self.pattern, "condition": self.condition, "depth_max": self.depth_max,
-            "verdict": verdict, "reason": self.reason, "exhaustive": self.is_exhaustive,
+            "verdict": verdict, "reason": reason, "exhaustive": self.is_exhaustive,
             "solutions": self.solutions.iter().map(Found::json).collect::<Vec<Value>>(),
-            "states": self.states, "rewrites": self.rewrites, "depth": self.depth,
+            "states": self.states, "transitions": self.transitions, "rewrites": self.rewrites, "depth": self.depth,
             "final_states": self.finals, "seconds": self.time.real.as_secs_f64(),
             "peak_memory_bytes": self.peak_memory, "threads": self.threads, "rules": coverage,
         })

@@ -333,7 +333,7 @@ fn attributes(
     }
     if let Some((prec, gather)) = syntax(op, arity) {
         list.push(format!("prec {prec}"));
-        list.push(format!("gather ({})", gather_text(&gather)));
+        list.push(format!("gather ({})", Gather::text(&gather)));
     }
     if let Some(format) = &op.format {
         let words: Vec<&str> = format.iter().map(|n| n.as_str()).collect();
@@ -355,15 +355,6 @@ fn numbers(list: impl Iterator<Item = u32>) -> String {
 /// Metadata comes as it was written between its quotes.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{text}\"")
-}
-
-pub(super) fn gather_text(gather: &[Gather]) -> String {
-    let word = |g: &Gather| match g {
-        Gather::Loose => "E",
-        Gather::Strict => "e",
-        Gather::Any => "&",
-    };
-    gather.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Precedence and gathering of a mixfix operator, with Maude's defaults.

@@ -23,6 +23,8 @@ pub struct Wrapper {
     long: bool,
     in_string: bool,
     escaped: bool,
+    /// In a sequence that sets a colour, which takes no place on the screen.
+    in_colour: bool,
 }
 
 impl Wrapper {
@@ -44,6 +46,15 @@ impl Wrapper {
     }
 
     fn push(&mut self, c: char, out: &mut String) {
+        if c == '\x1b' || self.in_colour {
+            self.in_colour = c != 'm';
+            if self.long {
+                out.push(c)
+            } else {
+                self.piece.push(c)
+            }
+            return;
+        }
         let escaped = std::mem::take(&mut self.escaped);
         match c {
             '\n' => {
@@ -96,7 +107,7 @@ impl Wrapper {
         if self.long {
             self.long = false;
             self.column %= WIDTH + 1;
-        } else if self.length > 0 {
+        } else if !self.piece.is_empty() {
             if self.column + self.blanks + self.length > WIDTH {
                 out.push('\n');
                 out.extend(std::iter::repeat_n(' ', INDENT));
@@ -148,6 +159,13 @@ mod tests {
         check(&format!("S: \"{long}\"\n"), &format!("S: \"{long}\"\n"));
         check(&format!("S: a @ '{} @ 'b\n", "x".repeat(74)), &format!("S: a @ '{} @ 'b\n", "x".repeat(74)));
         check(&format!("S: a @ '{}\n", "x".repeat(73)), &format!("S: a @\n    '{}\n", "x".repeat(73)));
+    }
+
+    #[test]
+    fn colours_take_no_place() {
+        let words = ["\x1b[1;31mabcd\x1b[0m"; 15].join(" ");
+        check(&format!("{words}\n"), &format!("{words}\n"));
+        check(&format!("{words} abcde\x1b[0m\n"), &format!("{words}\n    abcde\x1b[0m\n"));
     }
 
     /// Texts that Maude wrote with and without `-no-wrap`.

@@ -1,0 +1,87 @@
+//! How much memory the process has, and stopping a command that takes too much.
+//!
+//! Commands count what is large themselves; a look at the whole process from time to time also
+//! sees what nobody counts (memo tables, conditions that explore, long numbers, parsing).
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::time::Duration;
+
+use super::ExitCode;
+use crate::base::Cancel;
+
+/// The system's allocator. Where it has nothing left the program ends as at any other limit: with a
+/// message and its exit code, after what it has answered so far.
+pub struct Allocator;
+
+// SAFETY: all calls go to the system's allocator with the caller's arguments; a null pointer is never
+// given back.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps to the contract of this very method, here and below.
+        or_end(unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        or_end(unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        or_end(unsafe { System.realloc(place, layout, size) })
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[inline(always)]
+fn or_end(place: *mut u8) -> *mut u8 {
+    if place.is_null() {
+        end();
+    }
+    place
+}
+
+/// Nothing here may allocate.
+#[cold]
+fn end() -> ! {
+    const MESSAGE: &[u8] = b"error: the system has no more memory for rwl; the command was stopped\n";
+    // SAFETY: the message is as long as it says, and ending the process needs nothing from it.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
+        libc::_exit(ExitCode::Unknown as i32)
+    }
+}
+
+/// What the prelude and a module of usual size take.
+const PRELUDE: usize = 16 << 20;
+
+/// So often it looks: what a program touches meanwhile is a few megabytes.
+const PERIOD: Duration = Duration::from_millis(5);
+
+/// Raises both flags when the process has `limit` bytes more than at its start and for the
+/// prelude; again only after the second flag has been cleared.
+pub fn watch(limit: usize, cancel: Cancel, is_used_up: Cancel) {
+    let Some(start) = resident() else { return };
+    let limit = (start + PRELUDE).saturating_add(limit);
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(PERIOD);
+            if !is_used_up.is_raised() && resident().is_some_and(|bytes| bytes > limit) {
+                is_used_up.raise();
+                cancel.raise();
+            }
+        }
+    });
+}
+
+/// Bytes of memory that the process has now, where the system says so.
+fn resident() -> Option<usize> {
+    let pages: usize = std::fs::read_to_string("/proc/self/statm").ok()?.split(' ').nth(1)?.parse().ok()?;
+    // SAFETY: the call has no arguments that could be wrong.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    Some(pages * usize::try_from(size).ok()?)
+}

@@ -1,0 +1,276 @@
+//! What model checking answers: verdict, numbers, and the run that violates the formula.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::answer::Time;
+use super::run::{Paint, Run};
+
+/// What the check of one formula says.
+#[derive(Clone, Debug, Default)]
+pub struct CheckReport {
+    /// What the claim is called, if it has a name.
+    pub name: Option<String>,
+    pub module: String,
+    pub init: String,
+    pub formula: String,
+    pub verdict: Verdict,
+    /// Does it hold only because its premise is never true?
+    pub is_vacuous: bool,
+    /// Why it is unknown.
+    pub reason: Option<String>,
+    pub states: u64,
+    pub transitions: u64,
+    pub rewrites: u64,
+    pub time: Time,
+    pub peak_memory: u64,
+    pub threads: usize,
+    pub layers: Vec<Layer>,
+    /// There if the formula is violated.
+    pub counterexample: Option<Run>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Verdict {
+    Holds,
+    Violated,
+    #[default]
+    Unknown,
+}
+
+impl Verdict {
+    pub fn text(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Violated => "violated",
+            Verdict::Unknown => "unknown",
+        }
+    }
+}
+
+/// A layer of a check that divides the state space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layer {
+    /// Steps from the initial state to its end.
+    pub depth: u64,
+    /// Sub-state spaces that begin at its start.
+    pub spaces: u64,
+    /// States at its end, and those where a violation may have begun.
+    pub states: u64,
+    pub counterexample_states: u64,
+}
+
+impl CheckReport {
+    /// `violated: safety = [] ~ wrong`, the numbers, and the run with what changes at each step.
+    pub fn text(&self, color: bool) -> String {
+        let paint = Paint(color);
+        let code = match self.verdict {
+            Verdict::Holds => "1;32",
+            Verdict::Violated => "1;31",
+            Verdict::Unknown => "1;33",
+        };
+        let name = self.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
+        let mut out = format!("{}: {name}{}\n", paint.put(code, self.verdict.text()), self.formula);
+        if self.is_vacuous {
+            out.push_str("vacuous: what has to be followed by something never happens\n");
+        }
+        if let Some(reason) = &self.reason {
+            let _ = writeln!(out, "reason: {reason}");
+        }
+        let _ = writeln!(out, "{}", paint.put("2", &self.numbers()));
+        for Layer { depth, spaces, states, counterexample_states } in &self.layers {
+            let _ = writeln!(
+                out,
+                "layer: depth {depth}, {spaces} sub-state spaces, {states} states, \
+                 {counterexample_states} counterexample states"
+            );
+        }
+        if let Some(run) = &self.counterexample {
+            let _ = write!(out, "\n{}\n{}", run.summary(), run.text(&paint));
+        }
+        out
+    }
+
+    /// Where it was checked and what it took.
+    pub fn numbers(&self) -> String {
+        let states = match self.layers[..] {
+            [] => format!("{} states, {} transitions", self.states, self.transitions),
+            // One state may be expanded in several sub-state spaces.
+            _ => format!("{} states expanded", self.states),
+        };
+        format!(
+            "in {} from {}: {states}, {} rewrites, {:.2}s, {} MB",
+            self.module,
+            self.init,
+            self.rewrites,
+            self.time.real.as_secs_f64(),
+            self.peak_memory >> 20
+        )
+    }
+
+    /// One object per claim.
+    pub fn json(&self) -> Value {
+        let layer = |layer: &Layer| {
+            let Layer { depth, spaces, states, counterexample_states } = layer;
+            json!({"depth": depth, "spaces": spaces, "states": states,
+                "counterexample_states": counterexample_states})
+        };
+        json!({
+            "rwl": 1, "command": "check", "name": self.name, "module": self.module, "init": self.init,
+            "formula": self.formula, "verdict": self.verdict.text(), "vacuous": self.is_vacuous,
+            "reason": self.reason, "states": self.states, "transitions": self.transitions,
+            "rewrites": self.rewrites, "seconds": self.time.real.as_secs_f64(),
+            "peak_memory_bytes": self.peak_memory, "threads": self.threads,
+            "layers": self.layers.iter().map(layer).collect::<Vec<Value>>(),
+            "counterexample": self.counterexample.as_ref().map(Run::json),
+        })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::report::Step;
+
+    fn step(components: &str, rule: &str, props: &str) -> Step {
+        let list = |text: &str| text.split(" & ").filter(|t| !t.is_empty()).map(str::to_owned).collect();
+        let rule = (!rule.is_empty()).then(|| rule.to_owned());
+        Step { state: format!("{{{components}}}"), components: list(components), rule, props: list(props) }
+    }
+
+    pub fn holding() -> CheckReport {
+        CheckReport {
+            module: "TAS-CHECK".to_owned(),
+            init: "init".to_owned(),
+            formula: "inWs1 |-> inCs1".to_owned(),
+            verdict: Verdict::Holds,
+            states: 15,
+            transitions: 20,
+            rewrites: 73,
+            time: Time { cpu: Duration::from_millis(20), real: Duration::from_millis(10) },
+            peak_memory: 9_000_000,
+            threads: 2,
+            ..CheckReport::default()
+        }
+    }
+
+    pub fn violated() -> CheckReport {
+        let steps = vec![
+            step("locked: false & pc[p1]: rs & pc[p2]: rs", "want", ""),
+            step("locked: false & pc[p1]: ws & pc[p2]: rs", "want", "inWs1"),
+            step("locked: false & pc[p1]: ws & pc[p2]: ws", "try", "inWs1"),
+            step("locked: true & pc[p1]: ws & pc[p2]: cs", "exit", "inWs1"),
+        ];
+        let counterexample = Some(Run { steps, back: Some(1) });
+        CheckReport { verdict: Verdict::Violated, counterexample, ..holding() }
+    }
+
+    fn run_text(steps: Vec<Step>, back: Option<usize>) -> String {
+        let run = Run { steps, back };
+        format!("{}\n{}", run.summary(), run.text(&Paint(false)))
+    }
+
+    #[test]
+    fn one_screen_says_what_went_wrong() {
+        let expected = "\
+violated: inWs1 |-> inCs1
+in TAS-CHECK from init: 15 states, 20 transitions, 73 rewrites, 0.01s, 8 MB
+
+A run of 1 step into a cycle of 3 steps that repeats for ever:
+    0        locked: false, pc[p1]: rs, pc[p2]: rs
+ +> 1  want  pc[p1]: rs -> ws |= inWs1
+ |  2  want  pc[p2]: rs -> ws
+ |  3  try   locked: false -> true, pc[p2]: ws -> cs
+ +- 1  exit  locked: true -> false, pc[p2]: cs -> rs
+";
+        assert_eq!(violated().text(false), expected);
+    }
+
+    #[test]
+    fn verdicts() {
+        let vacuous = CheckReport { is_vacuous: true, name: Some("lockout".to_owned()), ..holding() };
+        let expected = "\
+holds: lockout = inWs1 |-> inCs1
+vacuous: what has to be followed by something never happens
+in TAS-CHECK from init: 15 states, 20 transitions, 73 rewrites, 0.01s, 8 MB
+";
+        assert_eq!(vacuous.text(false), expected);
+        let layers = vec![Layer { depth: 2, spaces: 3, states: 6, counterexample_states: 1 }];
+        let reason = Some("out of memory".to_owned());
+        let unknown = CheckReport { verdict: Verdict::Unknown, reason, threads: 1, layers, ..holding() };
+        let expected = "\
+unknown: inWs1 |-> inCs1
+reason: out of memory
+in TAS-CHECK from init: 15 states expanded, 73 rewrites, 0.01s, 8 MB
+layer: depth 2, 3 sub-state spaces, 6 states, 1 counterexample states
+";
+        assert_eq!(unknown.text(false), expected);
+    }
+
+    #[test]
+    fn runs_of_all_kinds() {
+        let deadlock = vec![step("red", "stop", "p"), step("green", "deadlock", "")];
+        let expected = "\
+A run of 1 step into a state where no rule applies:
+    0            red |= p
+ +> 1  stop      red -> green |= nothing
+ +- 1  deadlock  nothing changes
+";
+        assert_eq!(run_text(deadlock, Some(1)), expected);
+        let path =
+            vec![step("c & c", "eat", ""), step("c", "a-label-that-is-very-long", ""), step("", "", "p & q")];
+        let expected = "\
+A run of 2 steps violates it, however it goes on:
+    0       c, c
+    1  eat  - c
+    2  a-label-that-is-very-long  - c |= p, q
+";
+        assert_eq!(run_text(path, None), expected);
+        assert_eq!(run_text(vec![step("c", "", "")], None), "The first state violates it:\n    0    c\n");
+        let wide = |i: usize| (0..9).map(|p| format!("pc[p{p}]: {i}")).collect::<Vec<_>>().join(" & ");
+        let expected = "\
+The run is a cycle of 2 steps that repeats for ever:
+ +> 0       pc[p0]: 1, pc[p1]: 1, pc[p2]: 1, pc[p3]: 1, pc[p4]: 1, pc[p5]: 1,
+ |          pc[p6]: 1, pc[p7]: 1, pc[p8]: 1
+ |  1  all  pc[p0]: 1 -> 2, pc[p1]: 1 -> 2, pc[p2]: 1 -> 2, pc[p3]: 1 -> 2,
+ |          pc[p4]: 1 -> 2, pc[p5]: 1 -> 2, pc[p6]: 1 -> 2, pc[p7]: 1 -> 2,
+ |          pc[p8]: 1 -> 2
+ +- 0  all  pc[p0]: 2 -> 1, pc[p1]: 2 -> 1, pc[p2]: 2 -> 1, pc[p3]: 2 -> 1,
+            pc[p4]: 2 -> 1, pc[p5]: 2 -> 1, pc[p6]: 2 -> 1, pc[p7]: 2 -> 1,
+            pc[p8]: 2 -> 1
+";
+        assert_eq!(run_text(vec![step(&wide(1), "all", ""), step(&wide(2), "all", "")], Some(0)), expected);
+    }
+
+    #[test]
+    fn colours_are_all_that_differs() {
+        let painted = violated().text(true);
+        assert!(painted.starts_with("\x1b[1;31mviolated\x1b[0m"));
+        let mut plain = String::new();
+        for (at, part) in painted.split('\x1b').enumerate() {
+            plain.push_str(if at == 0 { part } else { part.split_once('m').unwrap().1 });
+        }
+        assert_eq!(plain, violated().text(false));
+    }
+
+    #[test]
+    fn json_as_scripts_expect_it() {
+        let report = violated().json();
+        assert_eq!(report["rwl"], 1);
+        assert_eq!(report["command"], "check");
+        assert_eq!(report["verdict"], "violated");
+        assert_eq!((&report["name"], &report["reason"]), (&Value::Null, &Value::Null));
+        assert_eq!((&report["states"], &report["seconds"]), (&json!(15), &json!(0.01)));
+        let run = &report["counterexample"];
+        assert_eq!(run["prefix"].as_array().unwrap().len(), 1);
+        let first = json!({
+            "state": "{locked: false & pc[p1]: ws & pc[p2]: rs}", "rule": "want", "propositions": ["inWs1"],
+        });
+        assert_eq!(run["cycle"][0], first);
+        assert_eq!(run["cycle"][2]["rule"], "exit");
+        assert_eq!(holding().json()["counterexample"], Value::Null);
+    }
+}
