@@ -153,6 +153,7 @@ fn an_interrupt_stops_the_command_and_the_batch() {
     assert_eq!(next().as_deref(), Some("reduce in LOOP : f(a) ."));
     assert!(Command::new("kill").arg("-INT").arg(child.id().to_string()).status().expect("runs").success());
     assert_eq!(next().as_deref(), Some("Interrupted."));
+    assert!(next().is_some_and(|line| line.starts_with("rewrites: ")));
     assert_eq!(next().as_deref(), Some("Bye."));
     assert_eq!(child.wait().expect("ends").code(), Some(3));
 }

@@ -46,6 +46,23 @@ fn as_if_stopped(expected: &str, said: &str) -> String {
     out
 }
 
+/// Checking a formula takes other rewrites than Maude's, and finds other runs that violate it.
+fn as_if_checked(name: &str, said: &str) -> String {
+    if !name.starts_with("ltl/") {
+        return said.to_owned();
+    }
+    let shown = said.lines().filter(|line| !line.starts_with("rewrites: "));
+    let mut out = String::new();
+    for line in shown {
+        out.push_str(
+            line.find("ModelCheckResult: counterexample(")
+                .map_or(line, |at| &line[..at + "ModelCheckResult: counterexample(".len()]),
+        );
+        out.push('\n');
+    }
+    out
+}
+
 #[test]
 fn cases_answer_as_maude_does() {
     let wanted = std::env::var("RWL_CASE").unwrap_or_default();
@@ -81,7 +98,11 @@ fn cases_answer_as_maude_does() {
                     }
                     let expected = std::fs::read(&expectation).map(|b| text(&b)).unwrap_or_default();
                     let differs = match answer(RWL, case, Duration::from_secs(30)) {
-                        Some(said) => difference(&expected, &as_if_stopped(&expected, &said)),
+                        Some(said) => {
+                            let (theirs, ours) =
+                                (as_if_checked(&name, &expected), as_if_checked(&name, &said));
+                            difference(&theirs, &as_if_stopped(&theirs, &ours))
+                        }
                         None => "    no answer in time\n".to_owned(),
                     };
                     let report = match (differs.is_empty(), pending.contains(&name.as_str())) {

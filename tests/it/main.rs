@@ -1,11 +1,18 @@
 //! Text in, text out: the program as users meet it.
 
+mod check;
 mod cli;
 mod conformance;
 mod errors;
+mod join;
+mod layered;
 mod layers;
 mod random;
+mod random_against_maude;
+mod random_lazy;
+mod random_ltl;
 mod random_rules;
+mod random_systems;
 mod repl;
 mod robustness;
 mod search;

@@ -2,16 +2,11 @@
 //! conditions of every kind.
 //!
 //! Each rule makes terms no larger than they were (up to a factor), so there are few states.
-//! `SEED=n` repeats one theory, `CASES=n` tries more, `KEEP=1` leaves the theories in the temporary
-//! directory. Without Maude there is nothing to compare
-//! with, and the test only requires that rwl answers.
 
 use std::fmt::Write;
-use std::process::Command;
-use std::time::Duration;
 
 use crate::random::Random;
-use crate::support::*;
+use crate::random_against_maude::compare_with_maude;
 
 /// `A` and `B` are elements; `soup`, `list` and `nest` hold them. `[_]` puts a soup into an
 /// element.
@@ -253,91 +248,7 @@ fn theory(seed: u64) -> String {
     text
 }
 
-/// Where Maude stops inside a traversal it prints a term that is not in normal form; rwl does.
-fn without_stops(text: &str, theirs: &str) -> String {
-    let lines = text.lines().zip(theirs.lines());
-    let keep = |(line, other): (&str, &str)| {
-        // Which rule of several comes first depends on addresses in Maude.
-        if line.starts_with("===[") {
-            return "===[\n".to_owned();
-        }
-        if let Some((arc, rules)) = line.split_once(" (").filter(|_| line.starts_with("arc ")) {
-            let mut rules: Vec<&str> = rules.trim_end_matches(')').split(" .) (").collect();
-            rules.sort_unstable();
-            return format!("{arc} {rules:?}\n").replace(" .\"", "\"");
-        }
-        // Constants are one and the same for rwl, wherever they come from: where no rule applies to
-        // one, it is not tried again.
-        let count = |line: &str| line.strip_prefix("rewrites: ").and_then(|n| n.parse::<u64>().ok());
-        if let (Some(ours), Some(theirs)) = (count(line), count(other))
-            && ours <= theirs
-        {
-            return format!("{other}\n");
-        }
-        let stopped = other.starts_with("result (sort not calculated)") && line.starts_with("result ");
-        if stopped { "result ...\n".to_owned() } else { format!("{line}\n") }
-    };
-    let same: String = lines.map(keep).collect();
-    let rest: Vec<&str> = text.lines().skip(theirs.lines().count()).collect();
-    same + &rest.join("\n")
-}
-
-fn without_counts(text: &str) -> String {
-    text.lines().map(|line| line.split("rewrites: ").next().unwrap_or("").to_owned() + "\n").collect()
-}
-
 #[test]
 fn random_rules_rewrite_as_in_maude() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
-    let first = number("FIRST").unwrap_or(1);
-    let seeds: Vec<u64> = match number("SEED") {
-        Some(seed) => vec![seed],
-        None => (first..first + number("CASES").unwrap_or(40)).collect(),
-    };
-    let maude = std::env::var("MAUDE").unwrap_or_else(|_| "/usr/bin/maude".to_owned());
-    let has_maude = std::path::Path::new(&maude).exists();
-    assert!(has_maude || !switch("RWL_MAUDE"), "RWL_MAUDE=1 needs Maude");
-    let flags = ["-no-banner", "-no-advise", "-no-wrap", "-batch"];
-    let (mut failures, mut seen) = (Vec::new(), 0);
-    for seed in seeds {
-        let text = theory(seed);
-        let path = std::env::temp_dir().join(format!("rwl-rules-{}-{seed}.maude", std::process::id()));
-        std::fs::write(&path, &text).expect("the temporary directory is writable");
-        let answer = |program: &str, seconds: u64| {
-            let mut command = Command::new(program);
-            command.args(flags).arg(&path);
-            run(&mut command, "", Duration::from_secs(seconds))
-                .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
-        };
-        // A condition may lead on for ever (or until Maude crashes); then there is nothing to learn.
-        let theirs = if has_maude { answer(&maude, 2) } else { Some(String::new()) };
-        if let Some(theirs) = theirs.filter(|said| !has_maude || said.ends_with("Bye.\n")) {
-            seen += 1;
-            match answer(crate::support::RWL, 60) {
-                None => failures.push(format!("SEED={seed} takes rwl too long\n{text}")),
-                Some(ours) if has_maude => {
-                    let [mut expected, mut said] = [&theirs, &ours].map(|text| without_stops(text, &theirs));
-                    if text.contains(" => T") || text.contains(" => R") || text.contains(" => S'") {
-                        // Maude remembers inside of such conditions where no rule applies, rwl does not.
-                        [expected, said] = [expected, said].map(|text| without_counts(&text));
-                    }
-                    let differs = difference(&expected, &said);
-                    if !differs.is_empty() {
-                        failures.push(format!("SEED={seed}\n{text}\n{differs}"));
-                    }
-                }
-                Some(_) => {}
-            }
-        }
-        if !switch("KEEP") {
-            let _ = std::fs::remove_file(&path);
-        }
-    }
-    assert!(seen > 0);
-    assert!(
-        failures.is_empty(),
-        "{} of {seen} theories differ\n{}",
-        failures.len(),
-        failures[..failures.len().min(9)].join("\n")
-    );
+    compare_with_maude("rules", 40, theory);
 }

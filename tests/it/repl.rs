@@ -10,10 +10,14 @@ use crate::support::*;
 /// What the screen showed, with the escape sequences of the line editor removed. Each line is
 /// typed when the prompt is there.
 fn session(lines: &[&str], args: &str) -> String {
+    session_on("xterm", lines, args)
+}
+
+fn session_on(terminal: &str, lines: &[&str], args: &str) -> String {
     let home = std::env::temp_dir().join(format!("rwl-repl-{}-{}", std::process::id(), lines.concat().len()));
     let mut command = Command::new("script");
     command.args(["-qec", &format!("{RWL} {args}"), "/dev/null"]);
-    command.env("TERM", "xterm").env("XDG_STATE_HOME", &home).env("NO_COLOR", "1");
+    command.env("TERM", terminal).env("XDG_STATE_HOME", &home).env("NO_COLOR", "1");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("`script` starts");
     let mut input = child.stdin.take().expect("piped");
@@ -136,4 +140,50 @@ fn an_interrupted_search_can_go_on() {
     let screen = session(&lines, "-no-banner");
     assert_eq!(screen.matches("Interrupted.").count(), 2, "{screen}");
     assert!(screen.contains("state 2, S: c(2)"), "{screen}");
+}
+
+#[test]
+fn interrupted_rewriting_says_what_it_reached_and_goes_on() {
+    if !has_script() {
+        return;
+    }
+    let module =
+        "mod COUNT is pr NAT . sort S . op c : Nat -> S . var N : Nat . rl c(N) => c(N + 1) . endm\r";
+    let lines =
+        [module, "rew c(0) .\r", INTERRUPT, "cont 2 .\r", "frew c(0) .\r", INTERRUPT, "cont .\r", "quit\r"];
+    let screen = session(&lines, "-no-banner -no-wrap");
+    let number = |mark: &str| -> u64 {
+        let at = screen.find(mark).unwrap_or_else(|| panic!("no {mark} in {screen}")) + mark.len();
+        screen[at..].split(')').next().expect("a number").parse().expect("a number")
+    };
+    assert_eq!(number("reached S: c(") + 2, number("result S: c("), "{screen}");
+    assert!(screen.contains("there is nothing to continue"), "{screen}");
+    assert!(screen.contains("stopped in the middle of a step"), "{screen}");
+}
+
+#[test]
+fn a_search_on_several_threads_goes_on_after_an_interrupt() {
+    if !has_script() {
+        return;
+    }
+    let module = "mod GRID is pr NAT . sort S . op p : Nat Nat Nat Nat -> S . vars A B C D : Nat . \
+        rl p(A, B, C, D) => p(s A, B, C, D) . rl p(A, B, C, D) => p(A, s B, C, D) . \
+        rl p(A, B, C, D) => p(A, B, s C, D) . rl p(A, B, C, D) => p(A, B, C, s D) . endm\r";
+    let search = "search p(0, 0, 0, 0) =>* p(A, B, C, D) such that A + B + C + D > 1000 .\r";
+    let lines = [module, search, INTERRUPT, "cont .\r", INTERRUPT, "show path states 1 .\r", "quit\r"];
+    let screen = session(&lines, "-no-banner --threads 2");
+    assert_eq!(screen.matches("Interrupted.").count(), 2, "{screen}");
+    assert!(screen.contains("state 1, S: p("), "{screen}");
+}
+
+#[test]
+fn an_interrupt_drops_what_was_typed() {
+    if !has_script() {
+        return;
+    }
+    for terminal in ["xterm", "dumb"] {
+        let lines = ["red in NAT : 1 +\r", "5 +", INTERRUPT, "red in NAT : 2 + 2 .\r", "quit\r"];
+        let screen = session_on(terminal, &lines, "-no-banner");
+        assert!(screen.contains("result NzNat: 4") && screen.contains("Bye."), "{terminal}: {screen}");
+    }
 }

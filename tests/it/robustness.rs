@@ -172,3 +172,39 @@ fn memberships_of_constants_are_decided_in_bounded_time() {
     let said = text(&rwl(&["-no-banner"], &format!("{module}red a .\n")).stdout);
     assert!(said.contains("result B: a"), "{said}");
 }
+
+/// Runs a text followed by one without mistakes; gives what was said about it.
+fn said_about(bytes: &[u8]) -> String {
+    let file = std::env::temp_dir().join(format!("rwl-odd-{}-{}.maude", std::process::id(), bytes.len()));
+    let after = b"\nfmod NEXT is protecting NAT . op nx : -> Nat . eq nx = 42 . endfm\nred nx .\n";
+    std::fs::write(&file, [bytes, after].concat()).expect("writable");
+    let output = rwl(&["run", file.to_str().expect("a name in ASCII")], "");
+    let _ = std::fs::remove_file(&file);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).ends_with("result NzNat: 42\n"), "{}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+#[test]
+fn odd_texts_are_explained_briefly() {
+    let bytes: Vec<u8> = (0..=255).cycle().take(768).collect();
+    let said = said_about(&bytes);
+    assert!(said.len() < 20_000, "{} bytes are too much to read", said.len());
+    let wrong: String = (0..500).map(|i| format!("  eq f({i}) = g{i} .\n")).collect();
+    let said = said_about(format!("fmod A is protecting NAT . op f : Nat -> Nat .\n{wrong}endfm").as_bytes());
+    assert_eq!(said.matches("error[bad-token]").count(), 200);
+    assert!(said.contains("300 more messages about"), "{}", &said[said.len() - 500..]);
+    let sum = vec!["1"; 20_000].join(" + ");
+    let said = said_about(
+        format!("fmod A is protecting NAT . op a : -> Nat . eq a = {sum} + oops + {sum} . endfm").as_bytes(),
+    );
+    assert!(said.contains("nothing is called `oops` here") && said.len() < 1_000, "{said}");
+    let (open, close) = ("f(".repeat(3_000), ")".repeat(2_999));
+    let said = said_about(
+        format!("fmod A is sort S . op a : -> S . op f : S -> S . endfm\nred {open}a{close} .").as_bytes(),
+    );
+    assert!(said.contains("this `(` is never closed") && said.len() < 1_000, "{said}");
+    let (open, close) = ("(".repeat(300), ")".repeat(300));
+    let said = said_about(format!("fmod A is protecting {open}NAT{close} . endfm").as_bytes());
+    assert!(said.contains("brackets nest deeper than") && said.len() < 1_000, "{said}");
+}

@@ -66,7 +66,7 @@ fn solutions_come_with_the_rules_that_were_used() {
     assert!(errors.is_empty(), "{errors}");
     let (_, said, _) = spec.search(&["-q", "--init", "dark", "--arrow", "=>1"]);
     assert!(said.ends_with("\nNo more solutions.\nstates: 2  rewrites: 1\n"), "{said}");
-    let (_, said, _) = spec.search(&["--arrow", "=>!"]);
+    let (_, said, _) = spec.search(&["-q", "--arrow", "=>!"]);
     assert!(said.contains("No final states: a rule applies to each of the 3 states."), "{said}");
 }
 
@@ -76,7 +76,10 @@ fn json_tells_everything_in_one_object() {
     let args = ["--pattern", "X:S", "--condition", "X:S =/= red", "--module", "LIGHT"];
     let (code, report) = spec.json(&args);
     assert_eq!(code, 0);
-    assert_eq!(report["verdict"], "found");
+    let keys: Vec<&str> = report.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert!(keys.starts_with(&["rwl", "command", "name", "module", "init"]), "{keys:?}");
+    assert_eq!((&report["verdict"], &report["reason"]), (&"violated".into(), &Value::Null));
+    assert_eq!((&report["transitions"], &report["rewrites"]), (&3.into(), &7.into()));
     assert_eq!((&report["states"], &report["exhaustive"]), (&3.into(), &true.into()));
     assert_eq!(report["solutions"][1]["substitution"]["X:S"], "amber");
     assert_eq!(report["solutions"][1]["state"], 2);
@@ -84,7 +87,13 @@ fn json_tells_everything_in_one_object() {
     assert_eq!(report["rules"][3]["fired"], 0);
     assert!(report["peak_memory_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
     let (_, report) = spec.json(&["--arrow", "=>!"]);
-    assert_eq!((&report["verdict"], &report["final_states"]), (&"none".into(), &0.into()));
+    assert_eq!((&report["verdict"], &report["final_states"]), (&"holds".into(), &0.into()));
+    // Nothing found, but not everything seen.
+    let (code, report) = spec.json(&["--pattern", "amber", "--depth", "1"]);
+    assert_eq!((code, &report["verdict"]), (0, &"unknown".into()));
+    assert_eq!(report["reason"], "there are states beyond the depth limit");
+    let (_, report) = spec.json(&["--pattern", "amber", "--arrow", "=>1"]);
+    assert_eq!(report["verdict"], "holds", "one step is all that is asked for");
 }
 
 #[test]
@@ -100,6 +109,35 @@ fn bad_input_is_told_from_a_search_without_solutions() {
     let (code, said, _) = broken.search(&[]);
     assert_eq!((code, said.as_str()), (2, ""), "a broken specification is not searched");
     assert_eq!(Spec::new("empty", "").search(&[]).0, 2);
+}
+
+#[test]
+fn messages_point_into_the_options() {
+    let spec = Spec::new("options", LIGHT);
+    let check = |args: &[&str], parts: &[&str]| {
+        let (code, said, errors) = spec.search(args);
+        assert_eq!((code, said.as_str()), (2, ""), "{args:?}: {errors}");
+        for part in parts {
+            assert!(errors.contains(part), "{args:?}: {errors}");
+        }
+    };
+    check(&["--init", "rde"], &["--> --init:1:1", "did you mean `red`?", "read in module LIGHT"]);
+    check(&["--init", "red ."], &["--> --init:1:5", "leave out the period"]);
+    check(&["--init", ""], &["--> --init:1:1", "empty term"]);
+    check(&["--pattern", "amber\n  blue"], &["--> --pattern:2:3", "nothing is called `blue` here"]);
+    check(&["--pattern", "true"], &["--> --pattern:1:1", "of kind [S]", "this has sort Bool"]);
+    check(&["--condition", "X:S =/= red"], &["--> --condition:1:1", "variable X"]);
+    check(&["--condition", "red = green /\\"], &["--> --condition:1:15", "something is missing here"]);
+    check(&["--module", "LIHGT"], &["--> --module:1:1", "did you mean LIGHT?"]);
+    check(&["--module", "DARK"], &["--> --module:1:1", "the file has LIGHT"]);
+    check(&["--module", "LIST{Nat"], &["--> --module:1:9", "expected `,` or `}`"]);
+    check(&["--solutions", "0"], &["--solutions", "from 1 on"]);
+    check(&["--arrow", "=>?"], &["--arrow", "=>1, =>+, =>*, =>!"]);
+    let directory = rwl(&["search", env!("CARGO_MANIFEST_DIR")], "");
+    assert_eq!(directory.status.code(), Some(2));
+    assert!(text(&directory.stderr).contains("is a directory"), "{}", text(&directory.stderr));
+    let (code, _, errors) = spec.search(&["-q", "--init", "X:S"]);
+    assert!(code == 0 && errors.contains("open-subject"), "what may mislead is said even with -q: {errors}");
 }
 
 /// Goes on for ever.
@@ -124,6 +162,41 @@ fn limits_stop_a_search_and_show_what_was_found() {
     // An equation in a condition that does not terminate.
     let (code, report) = spec.json(&["--time", "0.5", "--init", "d(1)"]);
     assert_eq!((code, &report["states"]), (3, &1.into()));
+}
+
+/// What nobody counts piece by piece: memo tables, and the states of `=>` conditions.
+const GREEDY: &str =
+    "mod GREEDY is protecting STRING . sort S . ops c d init : -> S . op e : Nat -> S . var N : Nat .
+  op run : Nat -> Nat [memo] . eq run(N) = run(s N) .
+  op long : String -> String . var T : String . eq long(T) = long(T + T) .
+  rl e(N) => e(N * 2 ^ 8000) . eq init = c .
+  crl c => d if run(0) = 0 .
+  crl d => c if e(1) => d . endm\n";
+
+#[test]
+fn conditions_keep_to_the_memory_limit() {
+    let spec = Spec::new("greedy", GREEDY);
+    for init in ["c", "d"] {
+        let (code, report) =
+            spec.json(&["--memory", "30M", "--time", "50", "--init", init, "--pattern", "e(0)"]);
+        assert_eq!((code, &report["reason"]), (3, &"the memory limit was reached".into()), "{init}");
+        assert_eq!((&report["verdict"], &report["states"]), (&"unknown".into(), &1.into()));
+        assert!(report["peak_memory_bytes"].as_u64().is_some_and(|bytes| bytes < 600 << 20), "{report}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_memory_it_ends_with_a_message() {
+    let spec = Spec::new("limited", GREEDY);
+    let script = format!("ulimit -v 500000; exec {RWL} -batch {}", spec.0.display());
+    let run = |input: &str| {
+        run(Command::new("sh").args(["-c", &script]), input, std::time::Duration::from_secs(60))
+    };
+    let output = run("red 1 + 1 .\nred long(\"abc\") .\n").expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("result NzNat: 2"), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("no more memory"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -41,6 +41,37 @@ fn one_thread_and_many_agree() {
     }
 }
 
+/// Conditional rules that fail inside many states, in the same subterms.
+const FAILING: &str = "set show timing off .
+mod FAILING is
+  protecting NAT .
+  sorts Elem State .
+  op c : Nat Nat -> Elem .
+  op box : Elem -> Elem .
+  op {_,_,_} : Elem Elem Elem -> State .
+  vars N M : Nat . vars X Y Z : Elem .
+  op slow : Nat -> Bool .
+  eq slow(0) = true .
+  eq slow(s N) = slow(N) .
+  crl c(N, M) => c(s N, M) if N < 7 /\\ slow(N + M) .
+  crl c(N, M) => c(N, s M) if M < 5 /\\ slow(M) .
+  crl box(c(N, M)) => c(N, 0) if M > 8 /\\ slow(N) .
+endm
+search [4] { box(c(0, 0)), c(1, 1), c(2, 1) } =>* { X, c(6, 5), c(7, 4) } .
+cont 2 .
+search { box(c(0, 0)), c(1, 1), c(2, 1) } =>! X:State .
+";
+
+#[test]
+fn rules_that_fail_inside_states_count_once_on_any_number_of_threads() {
+    let run = |threads: &str| text(&rwl(&["--threads", threads, "-no-banner"], FAILING).stdout);
+    let one = run("1");
+    assert!(one.contains("\nstates: 50400  rewrites: 2030240\n"), "{one}");
+    for threads in ["2", "5"] {
+        assert_eq!(one, run(threads), "{threads} threads");
+    }
+}
+
 #[test]
 fn loops_over_soups_and_the_general_matcher_agree() {
     // Code that could be traced matches everything by the general matcher.

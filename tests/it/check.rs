@@ -1,0 +1,257 @@
+//! `rwl check`, and formulas inside commands.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::support::*;
+
+/// A file with a specification, removed at the end.
+struct Spec(PathBuf);
+
+impl Spec {
+    fn new(name: &str, text: &str) -> Spec {
+        let path = std::env::temp_dir().join(format!("rwl-check-{}-{name}.rwl", std::process::id()));
+        std::fs::write(&path, text).expect("writable");
+        Spec(path)
+    }
+
+    fn check(&self, args: &[&str]) -> (i32, String, String) {
+        let file = self.0.to_str().expect("a name in ASCII");
+        let output = rwl(&[&["check", file], args].concat(), "");
+        (output.status.code().expect("it ends"), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// One object per formula.
+    fn json(&self, args: &[&str]) -> (i32, Vec<Value>) {
+        let (code, said, errors) = self.check(&[args, &["--format", "json"]].concat());
+        let objects = said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(errors, "", "{said}");
+        (code, objects)
+    }
+
+    fn verdicts(&self, args: &[&str]) -> (i32, Vec<(String, String)>) {
+        let (code, objects) = self.json(args);
+        let word = |object: &Value, key: &str| object[key].as_str().unwrap_or("-").to_owned();
+        (code, objects.iter().map(|object| (word(object, "name"), word(object, "verdict"))).collect())
+    }
+}
+
+impl Drop for Spec {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Two lamps; the first may break and then stays dark. `stuck` is a deadlock.
+const LAMPS: &str = "load model-checker
+mod LAMPS is
+  protecting NAT .
+  sorts Lamp Soup .
+  subsort Lamp < Soup .
+  op lamp[_]:_ : Nat Nat -> Lamp [ctor] .
+  op none : -> Soup [ctor] .
+  op __ : Soup Soup -> Soup [ctor assoc comm id: none] .
+  sort Sys .
+  op {_} : Soup -> Sys [ctor] .
+  op stuck : -> Sys [ctor] .
+  ops init dead : -> Sys .
+  eq init = {(lamp[0]: 0) (lamp[1]: 0)} .
+  eq dead = stuck .
+  vars N : Nat . var S : Soup .
+  rl [on] : {(lamp[N]: 0) S} => {(lamp[N]: 1) S} .
+  rl [off] : {(lamp[N]: 1) S} => {(lamp[N]: 0) S} .
+  rl [break] : {(lamp[0]: 1) S} => {(lamp[0]: 2) S} .
+endm
+mod LAMPS-CHECK is
+  protecting LAMPS .
+  including MODEL-CHECKER .
+  subsort Sys < State .
+  op lit : Nat -> Prop [ctor] .
+  op broken : -> Prop [ctor] .
+  vars N : Nat . var S : Soup . var P : Prop . var X : Sys .
+  eq {(lamp[N]: 1) S} |= lit(N) = true .
+  eq {(lamp[0]: 2) S} |= broken = true .
+  eq X |= P = false [owise] .
+  ops safe again never once : -> Formula .
+  eq safe = [] ~ (lit(0) /\\ broken) .
+  eq again = [] <> lit(0) .
+  eq never = lit(7) |-> broken .
+  eq once = (~ broken) W lit(0) .
+endm
+";
+
+fn lamps(name: &str) -> Spec {
+    Spec::new(name, LAMPS)
+}
+
+#[test]
+fn every_formula_of_the_module_gets_a_verdict() {
+    let spec = lamps("all");
+    let expected = [("safe", "holds"), ("again", "violated"), ("never", "holds"), ("once", "holds")];
+    for threads in ["1", "2", "5"] {
+        let (code, verdicts) = spec.verdicts(&["--threads", threads]);
+        let expected = expected.map(|(name, verdict)| (name.to_owned(), verdict.to_owned()));
+        assert_eq!((code, verdicts), (1, expected.to_vec()), "{threads} threads");
+    }
+}
+
+#[test]
+fn formulas_share_the_states() {
+    let (_, objects) =
+        lamps("share").json(&["--formula", "safe", "--formula", "[] <> lit(1)", "--threads", "1"]);
+    assert_eq!(objects[0]["states"], 6);
+    assert_eq!(objects[1]["states"], 6);
+    // The second has nothing to explore, only its counterexample to look at again.
+    assert!(objects[1]["rewrites"].as_u64() < objects[0]["rewrites"].as_u64());
+}
+
+#[test]
+fn a_violation_is_shown_step_by_step() {
+    let (code, said, errors) = lamps("text").check(&["--formula", "[] <> lit(0)"]);
+    assert_eq!((code, errors.as_str()), (1, ""));
+    let said: Vec<&str> = said.lines().collect();
+    assert_eq!(said[0], "violated: []<> lit(0)");
+    assert!(said[1].starts_with("in LAMPS-CHECK from init: 6 states, "), "{}", said[1]);
+    // The shortest: lamp 1 goes on and off for ever.
+    assert_eq!(
+        said[3..],
+        [
+            "The run is a cycle of 2 steps that repeats for ever:",
+            " +> 0       lamp[0]: 0, lamp[1]: 0",
+            " |  1  on   lamp[1]: 0 -> 1",
+            " +- 0  off  lamp[1]: 1 -> 0",
+        ]
+    );
+}
+
+#[test]
+fn a_counterexample_in_json_has_prefix_and_cycle() {
+    let (_, objects) = lamps("json").json(&["--formula", "<> lit(0)", "--init", "dead"]);
+    let expected = serde_json::json!({
+        "prefix": [],
+        "cycle": [{"state": "stuck", "rule": "deadlock", "propositions": []}],
+    });
+    assert_eq!(objects[0]["counterexample"], expected);
+    assert_eq!((&objects[0]["init"], &objects[0]["module"]), (&"dead".into(), &"LAMPS-CHECK".into()));
+    let (_, objects) = lamps("finite").json(&["--formula", "[] ~ broken"]);
+    let run = &objects[0]["counterexample"];
+    assert_eq!(run["prefix"].as_array().map(Vec::len), Some(3));
+    assert_eq!(run["cycle"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn fairness_rules_out_runs() {
+    let spec = lamps("fair");
+    let verdict = |args: &[&str]| {
+        let (code, verdicts) = spec.verdicts(&[&["--formula", "<> lit(1)"], args].concat());
+        (code, verdicts[0].1.clone())
+    };
+    assert_eq!(verdict(&[]), (1, "violated".to_owned()));
+    // `on` is the rule of both lamps, and lamp 0 can go on and off for ever.
+    assert_eq!(verdict(&["--fair-strong", "on,off"]), (1, "violated".to_owned()));
+    assert_eq!(verdict(&["--fair-strong", "on,break"]), (0, "holds".to_owned()));
+    let (code, said, errors) = spec.check(&["--fair-weak", "onn"]);
+    assert_eq!((code, said.as_str()), (2, ""));
+    assert!(errors.contains("no rule of LAMPS-CHECK has the label onn"), "{errors}");
+}
+
+#[test]
+fn a_premise_that_never_holds_is_told() {
+    let (code, said, _) = lamps("vacuous").check(&["--formula", "never"]);
+    assert_eq!(code, 0);
+    assert!(said.lines().any(|line| line.starts_with("vacuous: ")), "{said}");
+    let (_, objects) =
+        lamps("vacuous-json").json(&["--formula", "never", "--formula", "lit(0) |-> ~ lit(0)"]);
+    assert_eq!((&objects[0]["vacuous"], &objects[1]["vacuous"]), (&Value::Bool(true), &Value::Bool(false)));
+}
+
+#[test]
+fn limits_give_no_verdict() {
+    let endless = Spec::new(
+        "endless",
+        "load model-checker\nmod COUNT is including MODEL-CHECKER . protecting NAT .\n\
+         op at : Nat -> State [ctor] . op low : -> Prop [ctor] . var N : Nat . op init : -> State .\n\
+         eq init = at(0) . rl [up] : at(N) => at(s N) . eq at(N) |= low = N < 100000000 .\nendm\n",
+    );
+    let (code, objects) = endless.json(&["--formula", "[] low", "--memory", "20M"]);
+    assert_eq!((code, &objects[0]["verdict"]), (3, &"unknown".into()));
+    assert_eq!(objects[0]["reason"], "the memory limit was reached");
+    let (code, objects) = endless.json(&["--formula", "[] low", "--formula", "<> low", "--time", "0.3"]);
+    assert_eq!((code, &objects[0]["reason"]), (3, &"the time limit was reached".into()));
+}
+
+#[test]
+fn wrong_input_is_refused() {
+    let spec = lamps("wrong");
+    for (args, message) in [
+        (&["--formula", "[] lit"][..], "--formula:1:"),
+        (&["--formula", "lit(0) |-> dark"], "nothing is called `dark` here"),
+        (&["--init", "{lamp[0]: 0"], "--init:1:"),
+        (&["--module", "LAMPS-CHEK"], "LAMPS-CHECK"),
+        (&["--module", "LAMPS"], "import MODEL-CHECKER"),
+        (&["--module", "MODEL-CHECKER"], "--init:1:"),
+    ] {
+        let (code, said, errors) = spec.check(args);
+        assert_eq!((code, said.as_str()), (2, ""), "{args:?}");
+        assert!(errors.contains(message), "{args:?}: {errors}");
+    }
+    let output = rwl(&["check", "no-such-file.rwl"], "");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_page_and_automata_can_be_had() {
+    let spec = lamps("page");
+    let page = spec.0.with_extension("html");
+    let (code, _, _) = spec.check(&["--html", page.to_str().expect("ASCII")]);
+    let html = std::fs::read_to_string(&page).expect("written");
+    let _ = std::fs::remove_file(&page);
+    assert_eq!(code, 1);
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("lamp[1]: 0"), "{html}");
+    assert!(!html.contains("http"), "a page that needs nothing else");
+    let (code, hoa, _) = spec.check(&["--formula", "again", "--automaton", "hoa"]);
+    assert_eq!(code, 0);
+    assert!(hoa.starts_with("HOA: v1\n") && hoa.contains("AP: 1 \"lit(0)\""), "{hoa}");
+    let (_, dot, _) = spec.check(&["--formula", "again", "--automaton", "dot"]);
+    assert!(dot.starts_with("digraph"), "{dot}");
+}
+
+/// `modelCheck` inside equations, rules and conditions, and inside the propositions of another check.
+#[test]
+fn formulas_are_checked_inside_equations_and_rules() {
+    let source = "load model-checker
+mod TOGGLE is
+  including MODEL-CHECKER .
+  ops a b : -> State [ctor] .
+  rl a => b . rl b => a .
+  op p : -> Prop [ctor] .
+  eq a |= p = true . eq b |= p = false .
+  op good : State -> Bool .
+  eq good(S:State) = modelCheck(S:State, [] <> p) == true .
+  op deep : -> Prop [ctor] .
+  eq S:State |= deep = good(S:State) .
+  sort Note . op note : Bool -> Note [ctor] . op ask : State -> Note [ctor] .
+  crl [answer] : ask(S:State) => note(true) if modelCheck(S:State, <> p) = true .
+endm
+red good(b) .
+red modelCheck(a, [] deep) .
+red modelCheck(a, [] p) .
+rew ask(b) .
+";
+    for threads in ["1", "3"] {
+        let output = rwl(&["-no-banner", "--threads", threads], source);
+        let said = text_of_results(&output.stdout);
+        let expected = [
+            "result Bool: true",
+            "result Bool: true",
+            "result ModelCheckResult: counterexample(nil, {a,unlabeled} {b,unlabeled})",
+            "result Note: note(true)",
+        ];
+        assert_eq!(said, expected, "{}", text(&output.stderr));
+    }
+}
+
+fn text_of_results(bytes: &[u8]) -> Vec<String> {
+    text(bytes).lines().filter(|line| line.starts_with("result ")).map(str::to_owned).collect()
+}

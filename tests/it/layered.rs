@@ -1,0 +1,149 @@
+//! `rwl check --layers`: the same verdicts as without layers, the numbers of the authors' tool,
+//! checkpoints.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::*;
+
+fn spec(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs").join(name).with_extension("rwl");
+    path.to_str().expect("a name in ASCII").to_owned()
+}
+
+/// Exit code, one object per formula, and what was said on standard error.
+fn check(name: &str, args: &[&str]) -> (i32, Vec<Value>, String) {
+    let output = rwl(&[&["check", &spec(name), "--format", "json"], args].concat(), "");
+    let objects =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    (output.status.code().expect("it ends"), objects, text(&output.stderr))
+}
+
+/// Names, verdicts and lengths of counterexamples.
+fn verdicts(objects: &[Value]) -> Vec<(String, String, usize)> {
+    let word = |object: &Value, key: &str| object[key].as_str().unwrap_or("-").to_owned();
+    let length = |run: &Value, key: &str| run[key].as_array().map_or(0, Vec::len);
+    let all = |object: &Value| {
+        let run = &object["counterexample"];
+        let steps = length(run, "prefix") + length(run, "cycle");
+        (word(object, "name"), word(object, "verdict"), steps)
+    };
+    objects.iter().map(all).collect()
+}
+
+#[test]
+fn layers_change_no_verdict() {
+    let cases = [
+        ("tas", "FTAS-CHECK", "2 2"),
+        ("qlock", "FQLOCK-CHECK", "3 1 2"),
+        ("km", "KM-CHECK", "2 2"),
+        ("km", "FKM-CHECK", "auto"),
+        ("abp", "ABP-CHECK", "4"),
+        ("philosophers", "ORDERED-CHECK", "auto"),
+        ("ss-qlock", "SS-QLOCK-CHECK", "1 1 1"),
+        ("token-ring", "MENDED-RING-CHECK", "20"),
+        ("peterson", "PETERSON-CHECK", "auto"),
+    ];
+    for (index, (name, module, layers)) in cases.into_iter().enumerate() {
+        let (code, whole, errors) = check(name, &["--module", module]);
+        assert_eq!(errors, "");
+        let threads = ["1", "2", "4"][index % 3];
+        let args = ["--module", module, "--layers", layers, "--threads", threads];
+        let (layered_code, layered, errors) = check(name, &args);
+        assert_eq!(errors, "");
+        assert_eq!(code, layered_code, "{module}");
+        assert!(!whole.is_empty());
+        assert_eq!(verdicts(&whole), verdicts(&layered), "{module}, layers {layers}");
+    }
+}
+
+#[test]
+fn the_numbers_of_the_authors_tool() {
+    for (name, module, init, expected) in [
+        ("tas", "TAS-CHECK", "init2", [4, 2, 1]),
+        ("tas", "TAS-CHECK", "init5", [19, 55, 20]),
+        ("qlock", "QLOCK-CHECK", "init5", [33, 200, 124]),
+        ("qlock", "QLOCK-CHECK", "init6", [46, 510, 285]),
+    ] {
+        let args = ["--module", module, "--init", init, "--formula", "lofree", "--layers", "2 2"];
+        let (code, objects, _) = check(name, &args);
+        assert_eq!(code, 0);
+        let last = &objects[0]["layers"][1];
+        let found = ["spaces", "states", "counterexample_states"].map(|key| last[key].as_u64().unwrap_or(0));
+        assert_eq!(found, expected, "{module} {init}");
+    }
+}
+
+/// The run across layers is the one that the thesis shows.
+#[test]
+fn a_violation_is_shown_from_the_start() {
+    let output =
+        rwl(&["check", &spec("tas"), "--module", "FTAS-CHECK", "--formula", "lofree", "--layers", "2 2"], "");
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.starts_with("violated: lofree"), "{said}");
+    for line in ["layer: depth 4, 4 sub-state spaces, 2 states, 1 counterexample states", "flaw", "start"] {
+        assert!(said.contains(line), "{said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let module = ["--module", "TAS-CHECK", "--formula", "lofree"];
+    for (args, code) in [
+        (&["--layers", "0"][..], 2),
+        (&["--layers", "two"], 2),
+        (&["--checkpoint", "here"], 2),
+        (&["--layers", "2", "--resume"], 2),
+        (&["--layers", "2", "--fair-weak", "wait"], 2),
+        (&["--layers", "2", "--checkpoint", "/dev/null/here"], 2),
+    ] {
+        let (found, objects, errors) = check("tas", &[&module[..], args].concat());
+        assert_eq!((found, objects.len()), (code, 0), "{args:?}: {errors}");
+        assert!(!errors.is_empty(), "{args:?}");
+    }
+    let (code, objects, _) = check("qlock", &["--init", "init7", "--layers", "2 2", "--memory", "1M"]);
+    assert_eq!((code, objects[0]["verdict"].as_str()), (3, Some("unknown")));
+}
+
+/// Killed at some moments, the check goes on and ends as if nothing had happened.
+#[test]
+fn a_check_survives_being_killed() {
+    struct Directory(PathBuf);
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+    let directory = Directory(std::env::temp_dir().join(format!("rwl-killed-{}", std::process::id())));
+    let place = directory.0.to_str().expect("a name in ASCII");
+    let args = ["--module", "QLOCK-CHECK", "--init", "init6", "--formula", "lofree", "--layers", "1 2"];
+    let args = [&args[..], &["--checkpoint", place]].concat();
+    for pause in [30, 120, 300] {
+        let resume: &[&str] = if directory.0.join("layer-000").exists() { &["--resume"] } else { &[] };
+        let mut child = Command::new(env!("CARGO_BIN_EXE_rwl"))
+            .args([&["check", &spec("qlock")], &args[..], resume].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        std::thread::sleep(Duration::from_millis(pause));
+        // It may have ended.
+        let _ = child.kill();
+        child.wait().expect("a child");
+    }
+    let exists = directory.0.join("layer-000").exists();
+    let resume: &[&str] = if exists { &["--resume"] } else { &[] };
+    let (code, objects, errors) = check("qlock", &[&args[..], resume].concat());
+    assert_eq!((code, errors.as_str()), (0, ""));
+    // Queues of three, of two with one inside, or of none with one gone.
+    assert_eq!(objects[0]["layers"][1]["states"].as_u64(), Some(6 * 5 * 4 + 6 * 5 + 6));
+    // Somebody else's checkpoint is refused.
+    let other: Vec<&str> = args.iter().map(|&arg| if arg == "init6" { "init5" } else { arg }).collect();
+    let (code, objects, errors) = check("qlock", &[&other[..], &["--resume"]].concat());
+    assert_eq!((code, objects.len()), (2, 0));
+    assert!(errors.contains("belongs to another"), "{errors}");
+}
