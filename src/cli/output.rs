@@ -33,8 +33,10 @@ struct Sink {
     out: Box<dyn Write + Send>,
     wrapper: Option<Wrapper>,
     cancel: Cancel,
-    /// The reader has gone.
+    /// The reader has gone, or nothing can be written any more.
     closed: bool,
+    /// Why, if it is not the reader.
+    failure: Option<io::Error>,
     /// `-print-to-stderr`
     side_to_stderr: bool,
     /// Is a line about progress on the screen?
@@ -71,6 +73,7 @@ impl Output {
             wrapper,
             cancel,
             closed: false,
+            failure: None,
             side_to_stderr: style.side_to_stderr,
             has_progress: false,
         };
@@ -104,6 +107,11 @@ impl Output {
 
     pub fn flush(&mut self) {
         self.sink().flush();
+    }
+
+    /// Why answers could not be written, unless the reader has gone.
+    pub fn take_failure(&self) -> Option<io::Error> {
+        self.sink().failure.take()
     }
 
     /// A page with all checks so far.
@@ -158,9 +166,14 @@ impl Sink {
     }
 
     fn note(&mut self, result: io::Result<()>) {
-        if result.is_err() && !self.closed {
+        if let Err(error) = result
+            && !self.closed
+        {
             self.closed = true;
             self.cancel.raise();
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                self.failure = Some(error);
+            }
         }
     }
 }

@@ -208,6 +208,10 @@ fn session(plan: &Plan) -> ExitCode {
         output.text(if unfinished { "\nBye.\n" } else { "Bye.\n" });
     }
     output.flush();
+    if let Some(error) = output.take_failure() {
+        let _ = writeln!(io::stderr(), "error: cannot write the answer: {error}");
+        return ExitCode::Unknown;
+    }
     if output.is_closed() {
         // The reader has seen enough; that is no failure.
         return ExitCode::Success;

@@ -205,3 +205,11 @@ fn deep_terms_do_not_overflow_the_stack() {
     );
     assert!(text(&output.stdout).contains(&format!("rewrites: {}", depth + 1)));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_answer_that_cannot_be_written_is_told() {
+    let output = rwl(&["-no-banner", "--output", "/dev/full"], "red in NAT : 1 + 1 .\n");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("cannot write the answer"), "{}", text(&output.stderr));
+}

@@ -37,8 +37,6 @@ pub enum CheckpointError {
     Foreign(PathBuf),
     /// There is a checkpoint, and nobody said to go on with it.
     Exists(PathBuf),
-    /// There is no checkpoint to go on with.
-    Missing(PathBuf),
 }
 
 impl fmt::Display for CheckpointError {
@@ -56,7 +54,6 @@ impl fmt::Display for CheckpointError {
                     path.display()
                 )
             }
-            CheckpointError::Missing(path) => write!(f, "{}: there is no checkpoint", path.display()),
         }
     }
 }
@@ -83,8 +80,8 @@ impl Checkpoint {
         let exists = checkpoint.path(Some(0)).exists();
         match (checkpoint.saving.resume, exists) {
             (false, true) => return Err(CheckpointError::Exists(directory.clone())),
-            (true, false) => return Err(CheckpointError::Missing(directory.clone())),
-            (false, false) => return Ok((checkpoint, (Vec::new(), None))),
+            // It may have ended before anything was saved.
+            (_, false) => return Ok((checkpoint, (Vec::new(), None))),
             (true, true) => {}
         }
         let mut saved: Vec<(Arc<Boundary>, Census)> = Vec::new();

@@ -41,6 +41,12 @@ impl Interpreter {
         let init = self.print(module, &setup.initial);
         let props: Vec<String> = setup.props.iter().map(|prop| self.print(module, prop)).collect();
         let temporal = self.temporal.clone();
+        if let Some(directory) = request.checkpoint.as_ref().filter(|_| request.resume)
+            && !host.is_directory(directory)
+        {
+            let message = format!("{}: there is no checkpoint", directory.display());
+            return self.say(host, &Diagnostic::new(Severity::Error, "checkpoint", message, None));
+        }
         for (number, claim) in claims.iter().enumerate() {
             let start = host.time();
             // What one formula has stored is of no use for the next.
