@@ -11,6 +11,7 @@ mod condition;
 mod load;
 mod matching;
 mod options;
+mod pace;
 mod profile;
 mod rewriting;
 mod search;

@@ -1,10 +1,10 @@
 //! `search`, `continue` after it, and what `show` says about it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::command::since;
 use super::matching::{normal_statements, normalize, normalize_condition};
+use super::pace::Pace;
 use super::rewriting::bounds;
 use super::{Host, Interpreter, Last, LineSink};
 use crate::base::{Diagnostic, Interrupt, Name, Severity, Span};
@@ -472,15 +472,11 @@ impl Interpreter {
 
 /// Writes a line about the search now and then. `known`: the states that were there before.
 fn watcher(mut show: LineSink, known: u32) -> Watcher {
-    let start = Instant::now();
-    let mut last = start;
+    let mut pace = Pace::new();
     Box::new(move |progress| {
-        let now = Instant::now();
-        if now.duration_since(last) > Duration::from_millis(250) {
-            last = now;
+        if let Some(time) = pace.beat() {
             let Progress { states, explored, depth } = *progress;
-            let new = u64::from(states - known);
-            let rate = (new as f64 / now.duration_since(start).as_secs_f64().max(0.001)) as u64;
+            let rate = (f64::from(states - known) / time.as_secs_f64()) as u64;
             show(&progress_text(u64::from(states), rate, u64::from(explored), depth));
         }
     })

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::request::Claim;
 use super::run::{Describer, Planted};
@@ -11,6 +11,7 @@ use crate::check;
 use crate::check::layers::{self, Layers, Options, Progress, Reason, Saving, Verdict};
 use crate::graph::{Model, ModelSetup, Regions};
 use crate::interp::command::since;
+use crate::interp::pace::Pace;
 use crate::interp::{Host, Interpreter, LineSink};
 use crate::logic::Formulas;
 use crate::module::Module;
@@ -140,16 +141,13 @@ fn depths(layers: &[layers::Layer]) -> Vec<report::Layer> {
 
 /// Writes a line about the check now and then.
 fn watcher(show: LineSink) -> impl Fn(&Progress) + Sync {
-    let start = Instant::now();
-    let state = Mutex::new((show, start));
+    let state = Mutex::new((show, Pace::new()));
     move |progress: &Progress| {
         let Ok(mut state) = state.try_lock() else { return };
-        let (show, last) = &mut *state;
-        let now = Instant::now();
-        if now.duration_since(*last) > Duration::from_millis(250) {
-            *last = now;
+        let (show, pace) = &mut *state;
+        if let Some(time) = pace.beat() {
             let Progress { layer, depth, done, spaces, states, hits } = *progress;
-            show(&layers_progress(layer, depth, (done, spaces), states, hits, now.duration_since(start)));
+            show(&layers_progress(layer, depth, (done, spaces), states, hits, time));
         }
     }
 }

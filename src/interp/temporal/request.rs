@@ -1,7 +1,6 @@
 //! `rwl check`: the formulas of one module, checked on one state space.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::formula::apply;
 use super::layered::LayersRequest;
@@ -12,7 +11,8 @@ use crate::base::{Diagnostic, Severity};
 use crate::check::{self, CheckError, Checker, Fairness, Verdict};
 use crate::graph::{Model, ModelSetup, RuleId, Stop, System};
 use crate::interp::command::since;
-use crate::interp::{Host, Interpreter};
+use crate::interp::pace::Pace;
+use crate::interp::{Host, Interpreter, LineSink};
 use crate::logic::{Formula, Formulas, PROPS_MAX, PropId, SizeLimits, dot, hoa, simplify};
 use crate::module::Module;
 use crate::report::{self, Answer, CheckReport, check_progress};
@@ -340,18 +340,11 @@ impl Interpreter {
 }
 
 /// Writes a line about the check now and then.
-fn watcher(mut show: crate::interp::LineSink) -> check::Watcher {
-    let start = Instant::now();
-    let mut last = start;
+fn watcher(mut show: LineSink) -> check::Watcher {
+    let mut pace = Pace::new();
     Box::new(move |progress| {
-        let now = Instant::now();
-        if now.duration_since(last) > Duration::from_millis(250) {
-            last = now;
-            show(&check_progress(
-                progress.states as u64,
-                progress.transitions as u64,
-                now.duration_since(start),
-            ));
+        if let Some(time) = pace.beat() {
+            show(&check_progress(progress.states as u64, progress.transitions as u64, time));
         }
     })
 }
