@@ -21,7 +21,8 @@ const M: usize = 397;
 #[derive(Clone, Debug)]
 pub struct Random {
     seed: u32,
-    state: Box<[u32; N]>,
+    /// Nothing before the first number.
+    state: Vec<u32>,
     /// The next word of `state` to use; `N` asks for new ones.
     next: usize,
     /// The number of `current` in the sequence.
@@ -39,19 +40,12 @@ impl Default for Random {
 
 impl Random {
     pub fn new(seed: u32) -> Random {
-        let mut random = Random {
-            seed,
-            state: Box::new([0; N]),
-            next: N,
-            index: 0,
-            current: 0,
-            cancel: Cancel::default(),
-        };
-        random.restart();
-        random
+        // Most never give a number, so they start when they are asked.
+        Random { seed, state: Vec::new(), next: N, index: 0, current: 0, cancel: Cancel::default() }
     }
 
     fn restart(&mut self) {
+        self.state.resize(N, 0);
         self.state[0] = self.seed;
         for i in 1..N {
             let before = self.state[i - 1];
@@ -64,7 +58,7 @@ impl Random {
 
     /// The number with this index; `None` if the wait was cancelled.
     pub fn get(&mut self, index: u64) -> Option<u32> {
-        if index < self.index {
+        if index < self.index || self.state.is_empty() {
             self.restart();
         }
         while self.index < index {

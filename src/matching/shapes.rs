@@ -38,6 +38,11 @@ impl Shapes {
         self.memberships.contains_key(&op)
     }
 
+    /// Do all parts of a term with this operator at its top have the sort, if the term has it?
+    pub fn is_inherited(&self, sig: &Signature, op: OpId, sort: SortIx) -> bool {
+        self.get(sig, op).elementwise[sort as usize]
+    }
+
     pub(super) fn get(&self, sig: &Signature, op: OpId) -> &Shape {
         let given = self.memberships.get(&op).map_or(&[][..], Vec::as_slice);
         self.ops[op.index()].get_or_init(|| Shape::new(sig, op, given))

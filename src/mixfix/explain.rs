@@ -269,8 +269,8 @@ fn kinds_note(
     at: usize,
     here: &[(u32, Symbol)],
 ) -> Option<String> {
-    let (production, wanted) = here.iter().find_map(|&(production, symbol)| match symbol {
-        Symbol::Phrase { nt, .. } if nt < grammar.kinds => Some((production, nt)),
+    let (production, wanted, bound) = here.iter().find_map(|&(production, symbol)| match symbol {
+        Symbol::Phrase { nt, bound } if nt < grammar.kinds => Some((production, nt, bound)),
         _ => None,
     })?;
     let rest = &tokens[at..];
@@ -281,19 +281,39 @@ fn kinds_note(
     let phrases = (0..).zip(&chart.phrases);
     let (longest, _) =
         phrases.filter(|(_, p)| p.start == 0 && p.nt < grammar.kinds).max_by_key(|(_, p)| p.end)?;
+    let phrase = &chart.phrases[longest as usize];
+    if phrase.nt == wanted && phrase.prec > bound {
+        return Some(precedence_text(&chart, longest, production, bound));
+    }
     Some(kinds_text(&mut chart, longest, production, wanted))
 }
 
-fn kinds_text(chart: &mut Chart, found: u32, production: u32, wanted: Nt) -> String {
+/// A term of the right kind that binds too weakly to stand here without parentheses.
+fn precedence_text(chart: &Chart, found: u32, production: u32, bound: u8) -> String {
+    let text = phrase_text(chart, found);
+    let prec = chart.phrases[found as usize].prec;
+    let taker = match chart.grammar.productions.get(production as usize).map(|p| p.meaning) {
+        Some(Meaning::Op(op) | Meaning::Iter(op)) => declared(chart.sig, op),
+        _ => "this place".into(),
+    };
+    format!("`{text}` has precedence {prec}, where {taker} takes at most {bound}: put it in parentheses")
+}
+
+/// The first tokens of a phrase.
+fn phrase_text(chart: &Chart, phrase: u32) -> String {
     const SHOWN_MAX: usize = 12;
-    let (grammar, sig) = (chart.grammar, chart.sig);
-    let tree = Builder::new(chart, None).tree(found);
-    let sort = sig.sorts.name(sort_of_tree(sig, &Symbols::new(sig), &tree));
-    let phrase = &chart.phrases[found as usize];
+    let phrase = &chart.phrases[phrase as usize];
     let tokens = &chart.tokens[phrase.start as usize..phrase.end as usize];
     let text: Vec<&str> = tokens.iter().take(SHOWN_MAX).map(|t| t.name.as_str()).collect();
     let dots = if tokens.len() > SHOWN_MAX { " ..." } else { "" };
-    let mut note = format!("`{}{dots}` has sort {sort}", text.join(" "));
+    format!("{}{dots}", text.join(" "))
+}
+
+fn kinds_text(chart: &mut Chart, found: u32, production: u32, wanted: Nt) -> String {
+    let (grammar, sig) = (chart.grammar, chart.sig);
+    let tree = Builder::new(chart, None).tree(found);
+    let sort = sig.sorts.name(sort_of_tree(sig, &Symbols::new(sig), &tree));
+    let mut note = format!("`{}` has sort {sort}", phrase_text(chart, found));
     let wanted = sig.sorts.kind(KindId(wanted)).name;
     match grammar.productions.get(production as usize).map(|p| p.meaning) {
         Some(Meaning::Op(op) | Meaning::Iter(op)) => {

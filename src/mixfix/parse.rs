@@ -364,7 +364,8 @@ fn attribute_list(sig: &Signature, vars: &Vars, tokens: &[Token], attrs: &mut St
             "narrowing" => attrs.narrowing = true,
             "dnt" => attrs.dnt = true,
             "label" => {
-                attrs.label = Some(tokens.get(at)?.name);
+                // One in front of the statement counts before one behind it.
+                attrs.label.get_or_insert(tokens.get(at)?.name);
                 at += 1;
             }
             "metadata" => {

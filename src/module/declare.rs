@@ -407,7 +407,7 @@ impl<'a> Declaring<'a> {
                     });
                     written.identity = Some(term.clone());
                 }
-                OpAttr::Prec(prec) => attrs.prec = Some(*prec),
+                OpAttr::Prec(prec) => attrs.prec = self.precedence(decl, *prec),
                 OpAttr::Gather(tokens) => attrs.gather = self.gather(decl, tokens),
                 OpAttr::Format(words) => attrs.format = Some(words.iter().map(|t| t.name).collect()),
                 OpAttr::Strat(numbers) => {
@@ -528,6 +528,17 @@ impl<'a> Declaring<'a> {
     }
 
     /// Argument numbers between 0 and the arity.
+    fn precedence(&mut self, decl: &OpDecl, prec: u32) -> Option<u32> {
+        const PREC_MAX: u32 = 127;
+        if prec > PREC_MAX {
+            let message = format!("precedence of {} is {prec}, more than {PREC_MAX}", decl.name.name);
+            let diagnostic = Diagnostic::warning("bad-attribute", message, decl.span);
+            self.diagnostics.push(diagnostic.label("the attribute is ignored"));
+            return None;
+        }
+        Some(prec)
+    }
+
     fn positions(&mut self, decl: &OpDecl, what: &str, numbers: &[i64]) -> Option<Vec<u32>> {
         let arity = decl.domain.len() as i64;
         if let Some(bad) = numbers.iter().find(|n| n.abs() > arity) {

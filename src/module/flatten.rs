@@ -92,6 +92,9 @@ impl<'a> Flattening<'a> {
         }
         self.fill_polys();
         self.sort_tests();
+        if unit.base.is_none() {
+            self.check_sorts(&donors);
+        }
         flat.own_polys = self.polys[imported_polys..].to_vec();
         flat.polys = self.polys;
         flat.signature = self.signature;

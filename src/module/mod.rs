@@ -7,7 +7,9 @@ mod declare;
 mod express;
 mod flatten;
 mod hooks;
+mod regular;
 mod rename;
+mod revise;
 mod sort_name;
 mod statement;
 #[cfg(test)]
@@ -18,6 +20,7 @@ mod view;
 
 pub use check::unbound_in_query;
 pub use database::{Broken, Modules};
+pub use revise::{Refusal, RevisedDecl, Revision, Shape, image, revised_name, translated};
 pub(crate) use sort_name::sort_name;
 pub use statement::{Equation, Fragment, Membership, Module, PrintItem, Rule, StatementAttrs};
 pub use unit::PolyTemplate;

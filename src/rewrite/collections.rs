@@ -124,14 +124,14 @@ impl Machine {
             if !last.is_none() && last.is_node() && element.is_node() {
                 let sym = header_sym(self.heap.header(element));
                 // Elements with the same operator and first argument stand side by side.
-                if header_sym(self.heap.header(last)) == sym
-                    && let Some(check) = checks.iter().find(|&&check| check as u32 == sym)
-                {
+                let is_same = || {
                     let (x, y) = (self.heap.arg(last, 0), self.heap.arg(element, 0));
-                    let is_same = || x == y || x.is_node() && y.is_node() && self.heap.equal(sy, x, y);
-                    if check >> 32 != 0 || is_same() {
-                        return false;
-                    }
+                    x == y || x.is_node() && y.is_node() && self.heap.equal(sy, x, y)
+                };
+                if header_sym(self.heap.header(last)) == sym
+                    && checks.iter().any(|&check| check as u32 == sym && (check >> 32 != 0 || is_same()))
+                {
+                    return false;
                 }
             }
             last = element;
@@ -187,7 +187,9 @@ impl Machine {
                         continue;
                     }
                 } else if kind == 3 {
-                    let (key, own) = (self.stack[base + (filter >> 32) as usize], self.heap.args(element)[0]);
+                    let key = self.stack[base + (filter >> 32) as usize];
+                    let is_fixed = self.heap.layout(element) <= Layout::Fixed as u32;
+                    let own = if is_fixed { self.heap.arg(element, 0) } else { self.heap.args(element)[0] };
                     if key != own && (!key.is_node() || !own.is_node() || !self.heap.equal(sy, key, own)) {
                         continue;
                     }

@@ -184,9 +184,12 @@ impl Machine {
                 }
                 Op::Join => {
                     let a = base + code::a(w);
-                    let n = word!(pc) as usize;
+                    let (n, call) = (word!(pc) as u32 as usize, (word!(pc) >> 32) as usize);
                     pc += 1;
                     let t = self.heap.apply(sy, code::imm(w), &self.stack[a..a + n]);
+                    if call > 0 && self.stack[a..a + n].contains(&t) {
+                        pc += call;
+                    }
                     self.stack[a] = t;
                 }
                 Op::Iterate => {

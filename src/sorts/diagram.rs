@@ -15,6 +15,8 @@ pub struct SortDiagram {
     levels: Vec<Level>,
     /// The result sort of each state after the last argument.
     results: Vec<SortIx>,
+    /// The states in which several results fit and none is the least.
+    disputed: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,17 +63,19 @@ impl SortDiagram {
         }
         let range = |&decl: &u32| sorts.get(decls[decl as usize].1).index;
         let kind = sorts.kind(op.range);
-        let results = states
-            .iter()
-            .map(|state| {
+        let mut disputed = Vec::new();
+        let results = (0..)
+            .zip(&states)
+            .map(|(number, state)| {
                 let least = state.iter().map(range).max().unwrap_or(0);
-                match state.iter().all(|decl| kind.leq(least, range(decl))) {
-                    true => least,
-                    false => first_least(kind, state.iter().map(range)),
+                if state.iter().all(|decl| kind.leq(least, range(decl))) {
+                    return least;
                 }
+                disputed.push(number);
+                first_least(kind, state.iter().map(range))
             })
             .collect();
-        SortDiagram { levels, results }
+        SortDiagram { levels, results, disputed }
     }
 
     /// The sort of the operator over arguments with these sorts.
@@ -90,6 +94,56 @@ impl SortDiagram {
         let state = self.levels[0].next[a as usize];
         let second = &self.levels[1];
         self.results[second.next[(state * second.width + b) as usize] as usize]
+    }
+
+    /// How many combinations of argument sorts there are.
+    pub(super) fn tuple_count(&self) -> u64 {
+        self.levels.iter().map(|level| u64::from(level.width)).fold(1, u64::saturating_mul)
+    }
+
+    /// How many combinations of argument sorts have several results and none is the least.
+    pub(super) fn disputed_count(&self) -> u64 {
+        if self.disputed.is_empty() {
+            return 0;
+        }
+        let mut counts = vec![1u64];
+        for level in &self.levels {
+            let states = level.next.iter().max().map_or(0, |&state| state as usize + 1);
+            let mut next = vec![0u64; states];
+            for (slot, &state) in level.next.iter().enumerate() {
+                let count = &mut next[state as usize];
+                *count = count.saturating_add(counts[slot / level.width as usize]);
+            }
+            counts = next;
+        }
+        self.disputed.iter().fold(0, |sum, &state| sum.saturating_add(counts[state as usize]))
+    }
+
+    /// The first combination of argument sorts with several results of which none is the least.
+    pub(super) fn first_disputed(&self) -> Option<Vec<SortIx>> {
+        // Backwards: from which states can a disputed one be reached?
+        let mut bad: Vec<Vec<bool>> = Vec::with_capacity(self.levels.len() + 1);
+        let last = (0..self.results.len() as u32).map(|state| self.disputed.contains(&state)).collect();
+        bad.push(last);
+        for level in self.levels.iter().rev() {
+            let after = &bad[bad.len() - 1];
+            let rows = level.next.chunks(level.width as usize);
+            let row_bad = rows.map(|row| row.iter().any(|&state| after[state as usize])).collect();
+            bad.push(row_bad);
+        }
+        let mut state = 0usize;
+        if !bad.pop()?[state] {
+            return None;
+        }
+        let mut first = Vec::with_capacity(self.levels.len());
+        for level in &self.levels {
+            let after = bad.pop()?;
+            let row = &level.next[state * level.width as usize..][..level.width as usize];
+            let sort = row.iter().position(|&next| after[next as usize])?;
+            first.push(sort as SortIx);
+            state = row[sort] as usize;
+        }
+        Some(first)
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod diagram;
 mod poset;
+mod regular;
 mod signature;
 mod tree;
 
 pub use diagram::{SortDiagram, SortIx};
 pub use poset::{Kind, KindId, Sort, SortCycle, SortId, SortPoset};
+pub use regular::Disagreement;
 pub use signature::{
     Axioms, Gather, Hooks, Identity, IdentitySide, OpDecl, OpId, Operator, Poly, Signature, Special,
 };

@@ -10,8 +10,8 @@ use super::quick;
 use super::skeleton::Rule;
 use super::tree::*;
 use super::words::{
-    CommandWord, DECL_WORDS, DeclWord, TOP_WORDS, VIEW_WORDS, command_word, decl_word, end_word_of,
-    ends_statement, is_end_word, is_unsupported_command, is_unsupported_decl,
+    CommandWord, DECL_WORDS, DeclWord, LayeredWord, TOP_WORDS, VIEW_WORDS, command_word, decl_word,
+    end_word_of, ends_statement, is_end_word, is_unsupported_command, is_unsupported_decl, layered_word,
 };
 use crate::base::{Diagnostic, FileId, Name, Severity, Span, nearest};
 
@@ -125,6 +125,9 @@ impl<'t> Parser<'t> {
             self.skip_unsupported_module();
             return None;
         }
+        if let Some(kind) = layered_word(word).filter(|_| !self.is_maude_check(start)) {
+            return self.layered_command(kind);
+        }
         if let Some(kind) = command_word(word) {
             return self.command(kind).map(Item::Command);
         }
@@ -185,7 +188,8 @@ impl<'t> Parser<'t> {
         while let Some(lexeme) = self.stream.get(self.at) {
             let word = lexeme.token.name.as_str();
             let ended = last.last && last.token.name.as_str().ends_with('.');
-            if ended || lexeme.first && (command_word(word).is_some() || end_word_of(word).is_some()) {
+            let begins = command_word(word).is_some() || end_word_of(word).is_some();
+            if ended || lexeme.first && (begins || self.layered_begins(self.at)) {
                 break;
             }
             last = lexeme;
@@ -558,8 +562,67 @@ impl<'t> Parser<'t> {
         self.at = end + 1;
         let text = self.stream.tokens(start, self.at);
         let span = self.span(start, self.at);
+        self.take_period();
         let kind = build(Rule::command, text.clone(), &mut self.diagnostics, |b, p| b.command(p))?;
         Some(Item::Command(Command { kind, span, text }))
+    }
+
+    /// Takes a period after a command that needs none, if it is in the same line.
+    fn take_period(&mut self) {
+        if !self.stream.lexeme(self.at - 1).last && self.stream.word(self.at) == "." {
+            self.at += 1;
+        }
+    }
+
+    /// `check in M : t .`, which is about something else.
+    fn is_maude_check(&mut self, at: usize) -> bool {
+        self.stream.word(at) == "check" && !self.stream.lexeme(at).last && self.stream.word(at + 1) == "in"
+    }
+
+    /// Does a command of the layered checker begin here?
+    fn layered_begins(&mut self, at: usize) -> bool {
+        let word = if self.stream.word(at) == "(" { self.stream.word(at + 1) } else { self.stream.word(at) };
+        layered_word(word).is_some()
+    }
+
+    /// A command of the layered checker without parentheses.
+    fn layered_command(&mut self, kind: LayeredWord) -> Option<Item> {
+        let start = self.at;
+        let is_alone = self.stream.lexeme(start).last;
+        self.at += 1;
+        match kind {
+            LayeredWord::Bare => {}
+            LayeredWord::Bracket if self.stream.word(self.at) == "[" => {
+                let mut depth = 0;
+                loop {
+                    match self.stream.get(self.at).map(|lexeme| lexeme.token.name.as_str()) {
+                        Some("[" | "(" | "{") => depth += 1,
+                        Some("]" | ")" | "}") => depth -= 1,
+                        Some(_) => {}
+                        None => {
+                            let span = self.stream.token(start + 1).span;
+                            self.skip_unknown_command(start);
+                            self.stream.starved = true;
+                            self.say(Diagnostic::error("unclosed-bracket", "this `[` is never closed", span));
+                            return None;
+                        }
+                    }
+                    self.at += 1;
+                    if depth == 0 {
+                        break;
+                    }
+                }
+            }
+            LayeredWord::Line | LayeredWord::Bracket => {
+                while !is_alone && !self.stream.lexeme(self.at - 1).last && self.stream.word(self.at) != "." {
+                    self.at += 1;
+                }
+            }
+        }
+        let text = self.stream.tokens(start, self.at);
+        let span = self.span(start, self.at);
+        self.take_period();
+        Some(Item::Command(Command { kind: CommandKind::Other(text.clone()), span, text }))
     }
 
     /// A command whose argument is the rest of the line.

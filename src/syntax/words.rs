@@ -140,10 +140,74 @@ pub(super) fn command_word(word: &str) -> Option<CommandWord> {
 
 /// All supported words for which [`command_word`] answers, and those that begin modules, for hints.
 pub(super) const TOP_WORDS: &[&str] = &[
-    "fmod", "mod", "fth", "th", "view", "reduce", "red", "rewrite", "rew", "frewrite", "frew", "search",
-    "match", "xmatch", "parse", "select", "show", "do", "loop", "debug", "set", "continue", "cont", "trace",
-    "break", "print", "load", "sload", "in", "cd", "ls", "pushd", "pwd", "popd", "quit", "eof", "help",
+    "fmod",
+    "mod",
+    "fth",
+    "th",
+    "view",
+    "reduce",
+    "red",
+    "rewrite",
+    "rew",
+    "frewrite",
+    "frew",
+    "search",
+    "match",
+    "xmatch",
+    "parse",
+    "select",
+    "show",
+    "do",
+    "loop",
+    "debug",
+    "set",
+    "continue",
+    "cont",
+    "trace",
+    "break",
+    "print",
+    "load",
+    "sload",
+    "in",
+    "cd",
+    "ls",
+    "pushd",
+    "pwd",
+    "popd",
+    "quit",
+    "eof",
+    "help",
+    "initialize",
+    "check",
+    "layerCheck",
+    "lastCheck",
+    "analyze",
+    "showCx",
+    "clear",
+    "set-cores",
+    "solver-help",
 ];
+
+/// How far a command of the layered checker goes if it stands without parentheses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LayeredWord {
+    /// To the bracket that closes.
+    Bracket,
+    /// To a period or the end of the line.
+    Line,
+    /// Just this word.
+    Bare,
+}
+
+/// What kind of command of the layered checker the word begins, if any.
+pub(super) fn layered_word(word: &str) -> Option<LayeredWord> {
+    Some(match word {
+        "initialize" => LayeredWord::Bracket,
+        "check" | "layerCheck" | "set-cores" => LayeredWord::Line,
+        "lastCheck" | "analyze" | "showCx" | "clear" | "solver-help" => LayeredWord::Bare,
+        _ => return None,
+    })
+}
 
 /// Commands of Maude that are read but not supported yet.
 pub(super) fn is_unsupported_command(word: &str) -> bool {

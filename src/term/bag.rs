@@ -73,9 +73,12 @@ impl Heap {
 
     /// The number and the multiplicity of an element, if it is there.
     pub fn bag_find(&self, sy: &Symbols, t: Term, element: Term) -> Option<(usize, u32)> {
-        if element.is_constant() && self.layout(t) == Layout::Bag as u32 {
+        if element.is_constant() {
             // Constants come first: most often a glance at the first element tells.
-            let first = self.word(t.at() + 2);
+            let first = match self.layout(t) == Layout::Bag as u32 {
+                true => self.word(t.at() + 2),
+                false => self.tree_first(self.word(t.at() + 1)),
+            };
             if first != element && sy.rank(self.sym(sy, first)) > sy.rank(element.payload()) {
                 return None;
             }

@@ -94,6 +94,15 @@ impl Heap {
         (self.word(pair), self.word(pair + 1).0)
     }
 
+    /// The least element.
+    pub(super) fn tree_first(&self, root: Term) -> Term {
+        let mut node = root;
+        while !self.is_leaf(node) {
+            node = self.left(node);
+        }
+        self.word(node.at() + HEAD)
+    }
+
     /// The number of the first element from number `from` on whose multiplicity is at least `k`.
     pub(super) fn tree_first_multiple(&self, node: Term, from: usize, k: u32) -> Option<usize> {
         if self.max_multiplicity(node) < k {

@@ -237,7 +237,11 @@ impl Heap {
     pub fn bag_scan(&self, sy: &Symbols, bag: Term, element: Term) -> Option<Option<(usize, u32)>> {
         let pairs = self.flat_bag(bag).filter(|pairs| pairs.len() <= 2 * SCAN_MAX)?;
         if !element.is_node() {
-            let found = pairs.chunks_exact(2).position(|pair| pair[0] == element);
+            // Constants come first, and literals, which are nodes, among them.
+            let rank = if element.is_constant() { sy.rank(element.payload()) } else { u32::MAX };
+            let may_follow =
+                |pair: &&[Term]| !pair[0].is_node() || sy.rank(header_sym(self.header(pair[0]))) < rank;
+            let found = pairs.chunks_exact(2).take_while(may_follow).position(|pair| pair[0] == element);
             return Some(found.map(|i| (i, pairs[2 * i + 1].0)));
         }
         let head = self.header(element) & HEAD_MASK;

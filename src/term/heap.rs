@@ -160,7 +160,7 @@ const LIMIT_MIN: usize = 1 << 20;
 /// Words beyond the limit that are usually enough until the next chance to collect.
 const ROOM: usize = 1 << 12;
 /// Spaces up to this many words are kept for the next collection: new pages are not free.
-const SPARE_MAX: usize = 1 << 23;
+const SPARE_MAX: usize = 1 << 25;
 
 impl Heap {
     pub fn new() -> Heap {

@@ -10,9 +10,10 @@
 use crate::sorts::{Node, OpId, Tree, Var};
 use crate::term::{Class, Heap, Layout, Term, sort_of_tree};
 
-use super::code::{Op, Reg, inst};
+use super::code::{Label, Op, Reg, inst};
 use super::collectors::{Chosen, LazyBag, pack};
 use super::compile::Compiler;
+use super::inline::one_is_enough;
 use super::known::Known;
 use super::leaf::{Leaf, has_var};
 use super::path::Frame;
@@ -26,6 +27,10 @@ pub(super) struct BagPlan {
     elements: Vec<Element>,
     collector: Option<Var>,
     copies: u32,
+    /// Operators of elements that must be one element each, or Maude's order of matchers is another:
+    /// an element that matches in several ways comes after them, and if it can be one element only
+    /// Maude varies what is inside it first.
+    once: Vec<u32>,
 }
 
 struct Element {
@@ -56,13 +61,19 @@ impl Compiler<'_> {
         if leaf.lazy.is_some() {
             return None;
         }
-        self.plan_elements(tree, place, op, extension, &leaf.vars, leaf.needed.is_none())
+        let plan = self.plan_elements(tree, place, op, extension, &leaf.vars, leaf.needed.as_deref())?;
+        (plan.once.is_empty() || self.other_code(leaf).is_some()).then_some(plan)
+    }
+
+    /// Where the code goes that does without these loops, as long as nothing has been matched.
+    fn other_code(&self, leaf: &Leaf) -> Option<Label> {
+        self.slow.filter(|_| leaf.fail == leaf.start && leaf.choices.is_empty())
     }
 
     /// In which order the elements of a multiset in the left-hand side of a rule are matched, and the
     /// collector, if it is matched by loops and every element once.
     pub(super) fn bag_order(&self, tree: &Tree, place: usize, op: OpId) -> Option<(Vec<usize>, Var)> {
-        let plan = self.plan_elements(tree, place, op, false, &[], true)?;
+        let plan = self.plan_elements(tree, place, op, false, &[], None)?;
         let is_single = plan.elements.iter().all(|element| element.copies == 1);
         is_single.then_some((plan.elements.iter().map(|element| element.place).collect(), plan.collector?))
     }
@@ -74,8 +85,9 @@ impl Compiler<'_> {
         op: OpId,
         extension: bool,
         bound: &[(Var, Reg)],
-        all: bool,
+        needed: Option<&[Var]>,
     ) -> Option<BagPlan> {
+        let all = needed.is_none();
         if !self.plans[op.index()].memberships.is_empty() {
             return None;
         }
@@ -144,17 +156,50 @@ impl Compiler<'_> {
         }
         self.order_elements(tree, &mut elements);
         if !all {
-            // Where an element is more general than a later one, Maude tries the later one first.
+            // Where an element is more general than a later one, Maude tries the later one first, and
+            // of several it takes a longest chain of ever more general ones before the others.
             let is_rigid = |e: &&Element| matches!(e.kind, ElementKind::Rigid(_));
             let rigid: Vec<usize> = elements.iter().filter(is_rigid).map(|e| e.place).collect();
             let is_general = |a: usize, b: usize| self.subsumes(tree, a, b) && !self.subsumes(tree, b, a);
-            if (0..rigid.len()).any(|i| rigid[i + 1..].iter().any(|&later| is_general(rigid[i], later))) {
+            let is_chain = rigid.len() == 2;
+            let is_other = |a: usize, b: usize| is_general(a, b) || !is_chain && is_general(b, a);
+            if (0..rigid.len()).any(|i| rigid[i + 1..].iter().any(|&later| is_other(rigid[i], later))) {
                 return None;
             }
         }
         weak_order(tree, &mut elements, &shared);
         let copies = elements.iter().map(|e| e.copies).sum();
-        Some(BagPlan { elements, collector, copies })
+        let once = self.before_branching(tree, &elements, needed);
+        Some(BagPlan { elements, collector, copies, once })
+    }
+
+    /// The operators of the non-variable elements before the last one that matches in several ways.
+    fn before_branching(&self, tree: &Tree, elements: &[Element], needed: Option<&[Var]>) -> Vec<u32> {
+        let is_branching = |e: &Element| self.is_branching(tree, e.place, needed);
+        let last = elements.iter().rposition(is_branching).unwrap_or(0);
+        let sym = |e: &Element| if let ElementKind::Rigid(sym) = e.kind { Some(sym) } else { None };
+        elements[..last].iter().filter_map(sym).collect()
+    }
+
+    /// May a pattern match in several ways that count? Free operators match in one, and so do lists with
+    /// one variable for several elements.
+    pub(super) fn is_branching(&self, tree: &Tree, at: usize, needed: Option<&[Var]>) -> bool {
+        let Node::App { op, .. } = *tree.node(at) else { return !matches!(tree.node(at), Node::Var(_)) };
+        let class = self.sy.class(op.0);
+        if tree.subtree(at).vars().is_empty() || class != Class::Free && one_is_enough(tree, at, needed) {
+            return false;
+        }
+        let parts = match class {
+            Class::Free => tree.args(at),
+            Class::Assoc => flatten(tree, at, op, Class::Assoc),
+            _ => return true,
+        };
+        let is_open = |&&part: &&usize| match tree.node(part) {
+            Node::Var(var) => !self.is_unit(op, var.sort),
+            _ => !self.is_stable(tree, part, op),
+        };
+        class == Class::Assoc && parts.iter().filter(is_open).count() > 1
+            || parts.iter().any(|&part| self.is_branching(tree, part, needed))
     }
 
     /// Is every instance of the subpattern `b` one of `a`, as far as free operators show?
@@ -216,13 +261,28 @@ impl Compiler<'_> {
         leaf: &mut Leaf,
         frame: &mut Frame,
     ) {
-        let has_identity = self.sy.info[op.index()].identity.is_some();
         let exact = plan.collector.is_none() && !extension;
-        let least = plan.copies + u32::from(plan.collector.is_some() && !has_identity);
+        let takes_some = |var: Var| !self.takes_identity(op, var.sort);
+        let least = plan.copies + u32::from(plan.collector.is_some_and(takes_some));
         leaf.can_fail = true;
         self.asm.emit_to(Op::BagCheck, 0, reg, leaf.fail);
         self.asm.emit(u64::from(op.0) | u64::from(least) << 32 | u64::from(exact) << 56);
-        let elements = self.best_order(tree, reg, plan.elements, leaf);
+        let mut elements = plan.elements;
+        if let Some(slow) = self.other_code(leaf) {
+            let mut checks: Vec<u64> = plan.once.into_iter().map(once).collect();
+            if leaf.is_rule && leaf.needed.is_none() {
+                let (ordered, keys) = self.best_order(tree, elements, leaf);
+                elements = ordered;
+                checks.extend(keys);
+            }
+            checks.sort_unstable();
+            checks.dedup();
+            if !checks.is_empty() {
+                self.is_slow_used = true;
+                self.asm.emit_to(Op::BagKeys, checks.len(), reg, slow);
+                checks.into_iter().for_each(|check| self.asm.emit(check));
+            }
+        }
         let mut chosen: Vec<Chosen> = Vec::new();
         let first = leaf.path.take(2 * elements.len());
         frame.note(leaf.path.top);
@@ -314,11 +374,9 @@ impl Compiler<'_> {
     /// them: those with a known first argument, if no two elements have the same operator and
     /// first argument, and those with an operator that occurs once. The results come in the same
     /// order, since it is decided by the other elements, which keep theirs. Whether the subject is
-    /// of that kind is asked first; if not, the rule's other function takes over.
-    fn best_order(&mut self, tree: &Tree, reg: Reg, elements: Vec<Element>, leaf: &Leaf) -> Vec<Element> {
-        let Some(slow) = self.slow.filter(|_| leaf.fail == leaf.start && leaf.choices.is_empty()) else {
-            return elements;
-        };
+    /// of that kind is asked first; if not, the rule's other code takes over. An element that matches
+    /// in several ways comes before none that varies.
+    fn best_order(&self, tree: &Tree, elements: Vec<Element>, leaf: &Leaf) -> (Vec<Element>, Vec<u64>) {
         let mut bound: Vec<Var> = leaf.vars.iter().map(|v| v.0).collect();
         let before: Vec<usize> = elements.iter().map(|e| e.place).collect();
         let of_sym = |sym: u32| move |e: &&Element| e.kind == ElementKind::Rigid(sym);
@@ -335,34 +393,17 @@ impl Compiler<'_> {
         while !left.is_empty() {
             // The best of those that are determined: the smaller, the better.
             let mut best: Option<(u32, usize, u64)> = None;
+            let mut has_varying = false;
             for (i, (element, count)) in left.iter().enumerate() {
-                let ElementKind::Rigid(sym) = element.kind else {
-                    if element.kind == ElementKind::Ground {
-                        best = Some((0, i, 0));
-                        break;
-                    }
-                    continue;
-                };
-                let is_known = |&arg: &usize| match tree.node(arg) {
-                    Node::Var(var) => bound.contains(var),
-                    _ => self.is_ground_value(tree, arg),
-                };
-                let arity = tree.args(element.place).len();
-                let has_constant = self.constant_argument(tree, element.place, sym).is_some();
-                let is_keyed = tree.args(element.place).first().is_some_and(is_known);
-                let rank = match () {
-                    _ if !self.is_small(sym) => continue,
-                    _ if is_keyed && has_constant => 1,
-                    _ if is_keyed => 2,
-                    // Components without a key: with more arguments there are usually several.
-                    _ if *count == 1 && arity == 1 && has_constant => 3,
-                    _ if *count == 1 && arity == 1 => 4,
-                    _ => continue,
-                };
-                let check = u64::from(sym) | u64::from(!is_keyed) << 32;
-                if best.is_none_or(|b| rank < b.0) {
+                let determined = self.determined(tree, element, *count, &bound);
+                let is_branching = self.is_branching(tree, element.place, None);
+                if let Some((rank, check)) = determined
+                    && !(is_branching && has_varying)
+                    && best.is_none_or(|b| rank < b.0)
+                {
                     best = Some((rank, i, check));
                 }
+                has_varying |= is_branching || determined.is_none();
             }
             let chosen = best.map_or(0, |b| b.1);
             if let Some((1.., _, check)) = best {
@@ -373,14 +414,36 @@ impl Compiler<'_> {
             ordered.push(element);
         }
         if ordered.iter().map(|e| e.place).eq(before) {
-            return ordered;
+            checks.clear();
         }
-        checks.sort_unstable();
-        checks.dedup();
-        self.is_slow_used = true;
-        self.asm.emit_to(Op::BagKeys, checks.len(), reg, slow);
-        checks.into_iter().for_each(|check| self.asm.emit(check));
-        ordered
+        (ordered, checks)
+    }
+
+    /// Can a pattern be only one element of the subject, if these variables are bound and its operator
+    /// occurs so often among the patterns? Then how good it is to begin with (the less, the better), and
+    /// what must be asked of the subject.
+    fn determined(&self, tree: &Tree, element: &Element, count: usize, bound: &[Var]) -> Option<(u32, u64)> {
+        let sym = match element.kind {
+            ElementKind::Ground => return Some((0, 0)),
+            ElementKind::Rigid(sym) if self.is_small(sym) => sym,
+            _ => return None,
+        };
+        let is_known = |&arg: &usize| match tree.node(arg) {
+            Node::Var(var) => bound.contains(var),
+            _ => self.is_ground_value(tree, arg),
+        };
+        let arity = tree.args(element.place).len();
+        let has_constant = self.constant_argument(tree, element.place, sym).is_some();
+        let is_keyed = tree.args(element.place).first().is_some_and(is_known);
+        let rank = match () {
+            _ if is_keyed && has_constant => 1,
+            _ if is_keyed => 2,
+            // Components without a key: with more arguments there are usually several.
+            _ if count == 1 && arity == 1 && has_constant => 3,
+            _ if count == 1 && arity == 1 => 4,
+            _ => return None,
+        };
+        Some((rank, if is_keyed { u64::from(sym) } else { once(sym) }))
     }
 
     /// An argument of a free pattern that is a constant, and which one: it tells most elements
@@ -420,6 +483,11 @@ impl Compiler<'_> {
         leaf.path.set(slot, Known::ANY);
         Some(slot)
     }
+}
+
+/// What `BagKeys` asks for an operator that may occur once only.
+fn once(sym: u32) -> u64 {
+    u64::from(sym) | 1 << 32
 }
 
 /// Elements that bind many of the shared variables come early.

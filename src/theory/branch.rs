@@ -9,8 +9,18 @@ use super::compile::Compiler;
 use super::leaf::Leaf;
 use super::path::Frame;
 
+/// What is chosen for some value of a test.
+#[derive(Clone, Copy)]
+pub(super) enum Choice {
+    /// The value of an argument, by its place.
+    Argument(usize),
+    Constant(Term),
+}
+
 impl Compiler<'_> {
-    /// `if_then_else_fi` and its like: tests, then one branch.
+    /// `if_then_else_fi` and its like: tests, then one branch. The value goes to `slot`, or is returned
+    /// as the last action.
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn branch(
         &mut self,
         tree: &Tree,
@@ -19,59 +29,64 @@ impl Compiler<'_> {
         slot: Reg,
         leaf: &mut Leaf,
         frame: &mut Frame,
+        is_last: bool,
     ) {
         let args = tree.args(at);
-        let end = self.asm.label();
-        let (test, goals) = self.branch_test(tree, args[0], tests, slot, leaf, frame);
-        for (i, term) in tests.iter().enumerate() {
-            let next = self.asm.label();
-            self.asm.emit_to(Op::TestCount, 0, test, next);
-            self.asm.emit(u64::from(term.0));
-            if let Some(goals) = goals {
-                self.asm.place(goals[i]);
-            }
-            self.in_branch(leaf, |this, leaf| {
-                this.share_branch(tree, args[i + 1], leaf, frame);
-                let target = leaf.path.top.max(slot);
-                this.value(tree, args[i + 1], target, leaf, frame);
-                if target != slot {
-                    this.asm.emit(inst3(Op::Move, 0, slot, target, 0));
-                }
-            });
-            self.asm.emit_to(Op::Jump, 0, 0, end);
-            self.asm.place(next);
-        }
+        let branches = args[1..].iter().map(|&arg| Choice::Argument(arg));
+        let choices: Vec<(Term, Choice)> = tests.iter().copied().zip(branches).collect();
+        let (test, end) = self.choose(tree, args[0], &choices, slot, leaf, frame, is_last);
         self.stuck_branch(tree, at, test, slot, leaf, frame);
+        if is_last {
+            self.asm.emit(inst(Op::ReturnRw, 0, slot, 0));
+        }
         self.asm.place(end);
     }
 
-    pub(super) fn tail_branch(
+    /// Evaluates a test, and for each of some values of it what is chosen. Code that follows is for all
+    /// other values, which stand in the register; what was chosen goes on at the label.
+    #[allow(clippy::too_many_arguments)]
+    fn choose(
         &mut self,
         tree: &Tree,
-        at: usize,
-        tests: &[Term],
+        test: usize,
+        choices: &[(Term, Choice)],
+        slot: Reg,
         leaf: &mut Leaf,
         frame: &mut Frame,
-    ) {
-        let args = tree.args(at);
-        let slot = leaf.path.top;
-        let (test, goals) = self.branch_test(tree, args[0], tests, slot, leaf, frame);
-        frame.note(slot + 1);
-        for (i, term) in tests.iter().enumerate() {
+        is_last: bool,
+    ) -> (Reg, Label) {
+        let end = self.asm.label();
+        let tests: Vec<Term> = choices.iter().map(|choice| choice.0).collect();
+        let (test, goals) = self.branch_test(tree, test, &tests, slot, leaf, frame);
+        frame.note(slot + 2);
+        for (i, &(term, choice)) in choices.iter().enumerate() {
             let next = self.asm.label();
             self.asm.emit_to(Op::TestCount, 0, test, next);
             self.asm.emit(u64::from(term.0));
             if let Some(goals) = goals {
                 self.asm.place(goals[i]);
             }
-            self.in_branch(leaf, |this, leaf| {
-                this.share_branch(tree, args[i + 1], leaf, frame);
-                this.tail(tree, args[i + 1], leaf, frame);
+            self.in_branch(leaf, |this, leaf| match choice {
+                Choice::Constant(result) if is_last => this.asm.emit(inst(Op::ReturnImm, 0, 0, result.0)),
+                Choice::Constant(result) => this.asm.emit(inst(Op::LoadImm, 0, slot, result.0)),
+                Choice::Argument(arg) => {
+                    this.share_branch(tree, arg, leaf, frame);
+                    if is_last {
+                        return this.tail(tree, arg, leaf, frame);
+                    }
+                    let target = leaf.path.top.max(slot);
+                    this.value(tree, arg, target, leaf, frame);
+                    if target != slot {
+                        this.asm.emit(inst3(Op::Move, 0, slot, target, 0));
+                    }
+                }
             });
+            if !is_last {
+                self.asm.emit_to(Op::Jump, 0, 0, end);
+            }
             self.asm.place(next);
         }
-        self.stuck_branch(tree, at, test, slot, leaf, frame);
-        self.asm.emit(inst(Op::ReturnRw, 0, slot, 0));
+        (test, end)
     }
 
     /// The test of a branch: the register with its value, and labels in front of the branches
@@ -129,9 +144,8 @@ impl Compiler<'_> {
     }
 
     /// Operators like `_and-then_`: the first argument is evaluated, and for each of some
-    /// constants the result is the second argument or another constant. For each constant, in
-    /// order: the result, or `None` for the second argument.
-    pub(super) fn selector(&self, tree: &Tree, at: usize, op: OpId) -> Option<Vec<(Term, Option<Term>)>> {
+    /// constants the result is the second argument or another constant.
+    pub(super) fn selector(&self, tree: &Tree, at: usize, op: OpId) -> Option<Vec<(Term, Choice)>> {
         let plan = &self.plans[op.index()];
         let simple = plan.special.is_none()
             && !plan.memo
@@ -143,10 +157,10 @@ impl Compiler<'_> {
         if !simple {
             return None;
         }
-        let second = tree.subtree(tree.args(at)[1]);
-        let sort = super::plan::ground_sort(self.sig, &second);
+        let second = tree.args(at)[1];
+        let sort = super::plan::ground_sort(self.sig, &tree.subtree(second));
         let kind = self.sig.sorts.kind(self.sig.op(op).domain[1]);
-        let mut cases: Vec<(Term, Option<Term>)> = Vec::new();
+        let mut cases: Vec<(Term, Choice)> = Vec::new();
         for row in &plan.rows {
             let equation = &self.module.equations[row.equation];
             let (lhs, rhs) = (&equation.lhs, &equation.rhs);
@@ -158,8 +172,8 @@ impl Compiler<'_> {
                 return None;
             }
             let result = match rhs.node(rhs.root()) {
-                Node::Var(same) if same == var => None,
-                _ => Some(self.immediate(rhs, rhs.root())?),
+                Node::Var(same) if same == var => Choice::Argument(second),
+                _ => Choice::Constant(self.immediate(rhs, rhs.root())?),
             };
             cases.push((test, result));
         }
@@ -173,45 +187,14 @@ impl Compiler<'_> {
         &mut self,
         tree: &Tree,
         at: usize,
-        cases: &[(Term, Option<Term>)],
+        choices: &[(Term, Choice)],
         slot: Reg,
         leaf: &mut Leaf,
         frame: &mut Frame,
         is_last: bool,
     ) {
         let args = tree.args(at);
-        let end = self.asm.label();
-        let tests: Vec<Term> = cases.iter().map(|c| c.0).collect();
-        let (test, goals) = self.branch_test(tree, args[0], &tests, slot, leaf, frame);
-        frame.note(slot + 2);
-        for (i, &(term, result)) in cases.iter().enumerate() {
-            let next = self.asm.label();
-            self.asm.emit_to(Op::TestCount, 0, test, next);
-            self.asm.emit(u64::from(term.0));
-            if let Some(goals) = goals {
-                self.asm.place(goals[i]);
-            }
-            self.in_branch(leaf, |this, leaf| match result {
-                Some(result) if is_last => this.asm.emit(inst(Op::ReturnImm, 0, 0, result.0)),
-                None if is_last => {
-                    this.share_branch(tree, args[1], leaf, frame);
-                    this.tail(tree, args[1], leaf, frame);
-                }
-                Some(result) => this.asm.emit(inst(Op::LoadImm, 0, slot, result.0)),
-                None => {
-                    this.share_branch(tree, args[1], leaf, frame);
-                    let target = leaf.path.top.max(slot);
-                    this.value(tree, args[1], target, leaf, frame);
-                    if target != slot {
-                        this.asm.emit(inst3(Op::Move, 0, slot, target, 0));
-                    }
-                }
-            });
-            if !is_last {
-                self.asm.emit_to(Op::Jump, 0, 0, end);
-            }
-            self.asm.place(next);
-        }
+        let (test, end) = self.choose(tree, args[0], choices, slot, leaf, frame, is_last);
         let op = tree.node(at).op().expect("an application");
         if test != slot {
             self.asm.emit(inst3(Op::Move, 0, slot, test, 0));

@@ -132,13 +132,20 @@ impl Compiler<'_> {
         if count > 64 {
             return false;
         }
-        if let Some(identity) = self.sy.info[op.index()].identity
-            && kind.leq(ground_sort(self.sig, &self.sy.identities[identity.constant]), entry.index)
-        {
+        if self.takes_identity(op, sort) {
             return false;
         }
         let diagram = self.sig.diagram(op);
         (0..count).all(|a| (0..count).all(|b| !kind.leq(diagram.binary(a, b), entry.index)))
+    }
+
+    /// Does the sort have the operator's identity?
+    pub(super) fn takes_identity(&self, op: OpId, sort: SortId) -> bool {
+        let sort = self.sig.sorts.get(sort);
+        self.sy.info[op.index()].identity.is_some_and(|identity| {
+            let identity = ground_sort(self.sig, &self.sy.identities[identity.constant]);
+            self.sig.sorts.kind(sort.kind).leq(identity, sort.index)
+        })
     }
 
     /// Is the top of a non-variable pattern the top of all its instances, and not `op`?

@@ -99,6 +99,33 @@ impl Compiler<'_> {
         self.asm.place(done);
     }
 
+    /// A collector that has been put off must have its sort already now. Where a whole has the sort only
+    /// if its parts have it, so do parts of such a whole, and nothing need be built to see it.
+    pub(super) fn assure_collector(&mut self, leaf: &mut Leaf, frame: &mut Frame) {
+        let Some(LazyBag { var: Some(var), op, subject, .. }) = leaf.lazy else { return };
+        if self.sig.sorts.is_error(var.sort) {
+            return;
+        }
+        let is_inherited = self.shapes.is_inherited(self.sig, op, self.sig.sorts.get(var.sort).index);
+        let Some(below) = Known::below(self.sig, var.sort).filter(|_| is_inherited) else {
+            return self.build_collector(leaf, frame);
+        };
+        if leaf.path.known[subject as usize].is_subset(below) {
+            return;
+        }
+        let (build, done) = (self.asm.label(), self.asm.label());
+        self.asm.emit_to(Op::Sort, 0, subject, build);
+        self.asm.emit(below.0);
+        self.asm.emit_to(Op::Jump, 0, 0, done);
+        self.asm.place(build);
+        let slot = leaf.path.top;
+        frame.note(slot + 1);
+        let lazy = leaf.lazy.clone().expect("seen above");
+        self.bag_rest(&lazy, &[], slot, false);
+        self.emit_sort_check(slot, var.sort, Known::ANY, leaf.fail);
+        self.asm.place(done);
+    }
+
     /// What an extension leaves of a multiset, into `slot` (nothing if nothing is left).
     /// Returns false if the left-hand side was not matched by loops with an extension.
     pub(super) fn extension_rest(&mut self, slot: Reg, leaf: &mut Leaf) -> bool {

@@ -51,8 +51,8 @@ pub(super) struct Compiler<'a> {
     pub enters: Vec<u32>,
     /// Where the function being compiled yields.
     pub yield_places: Vec<usize>,
-    /// Where a rule goes whose elements may not be matched in the best order; `None` if it is
-    /// being compiled in Maude's order.
+    /// Where a statement goes whose elements may not be matched by loops in the best order; `None` if
+    /// it is being compiled in Maude's order.
     pub slow: Option<Label>,
     /// Has that label been used?
     pub is_slow_used: bool,

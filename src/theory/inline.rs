@@ -107,21 +107,51 @@ impl Compiler<'_> {
             frame.note(leaf.path.top);
         }
         for (place, reg) in aliens {
-            if self.collection(tree, place, reg, false, leaf, frame) {
-                // Only one collector can be put off at a time, and an outer one may follow.
-                self.settle_collector(leaf, frame);
-                continue;
-            }
-            if self.comm_alien(tree, place, reg, leaf, frame) {
-                continue;
-            }
-            let sub = tree.subtree(place);
-            let needed = leaf.needed.clone().map(|mut needed| {
-                needed.extend(vars_outside(tree, place));
-                needed
-            });
-            self.match_pattern(&sub, reg, needed.as_deref(), false, leaf, frame);
+            self.alien(tree, place, reg, false, leaf, frame);
         }
+    }
+
+    /// A part of a pattern that needs matching modulo axioms. `is_last`: its collector may be put off.
+    pub(super) fn alien(
+        &mut self,
+        tree: &Tree,
+        place: usize,
+        reg: Reg,
+        is_last: bool,
+        leaf: &mut Leaf,
+        frame: &mut Frame,
+    ) {
+        let (fail, choices) = (leaf.fail, leaf.choices.len());
+        if self.collection(tree, place, reg, false, leaf, frame) {
+            // Only one collector can be put off at a time, and an outer one may follow.
+            if !is_last {
+                self.settle_collector(leaf, frame);
+            }
+            if one_is_enough(tree, place, leaf.needed.as_deref()) {
+                self.assure_collector(leaf, frame);
+                self.commit(fail, choices, leaf);
+            }
+            return;
+        }
+        if self.comm_alien(tree, place, reg, leaf, frame) {
+            return;
+        }
+        let sub = tree.subtree(place);
+        // Variables shared with the rest of the pattern are needed as well.
+        let needed = leaf.needed.clone().map(|mut needed| {
+            needed.extend(vars_outside(tree, place));
+            needed
+        });
+        self.match_pattern(&sub, reg, needed.as_deref(), false, leaf, frame);
+    }
+
+    /// Forgets the matchers that are left of what was matched last: failures go where they went before.
+    fn commit(&mut self, fail: Label, choices: usize, leaf: &mut Leaf) {
+        if let Some(&first) = leaf.choices.get(choices) {
+            self.asm.emit(inst(Op::Release, 0, first, 0));
+            leaf.choices.truncate(choices);
+        }
+        leaf.fail = fail;
     }
 
     /// Matches a commutative pattern one of whose arguments is a variable with a value: that
@@ -249,6 +279,14 @@ impl Compiler<'_> {
             leaf.rest_of = Some(choice);
         }
     }
+}
+
+/// Where the first matcher counts and only some variables are needed, does it make no difference which
+/// matcher of this part is taken? Then Maude takes one.
+pub(super) fn one_is_enough(lhs: &Tree, place: usize, needed: Option<&[Var]>) -> bool {
+    let Some(needed) = needed else { return false };
+    let outside = vars_outside(lhs, place);
+    lhs.subtree(place).vars().iter().all(|var| !needed.contains(var) && !outside.contains(var))
 }
 
 /// The variables of a left-hand side outside the subtree at `place`.

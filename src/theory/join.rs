@@ -316,7 +316,7 @@ impl Compiler<'_> {
             return None;
         }
         let sym = tree.node(tree.root()).op().map(|op| op.0);
-        let is_unique = self.is_unique(&tree, tree.root());
+        let is_unique = !self.is_branching(&tree, tree.root(), None);
         let query = Rule {
             lhs: tree.clone(),
             rhs: Tree::default(),
@@ -331,24 +331,6 @@ impl Compiler<'_> {
             vars,
         ));
         Some(patterns.all.len() - 1)
-    }
-
-    /// Does a pattern certainly match in one way at most? Free operators do, and lists with one variable
-    /// for several elements.
-    fn is_unique(&self, tree: &Tree, at: usize) -> bool {
-        let Node::App { op, .. } = *tree.node(at) else { return matches!(tree.node(at), Node::Var(_)) };
-        let parts = match self.sy.class(op.0) {
-            Class::Free => tree.args(at),
-            Class::Assoc => flatten(tree, at, op, Class::Assoc),
-            _ => return false,
-        };
-        let is_list = self.sy.class(op.0) == Class::Assoc;
-        let is_open = |&&part: &&usize| match tree.node(part) {
-            Node::Var(var) => !self.is_unit(op, var.sort),
-            _ => !self.is_stable(tree, part, op),
-        };
-        (!is_list || parts.iter().filter(is_open).count() <= 1)
-            && parts.iter().all(|&part| self.is_unique(tree, part))
     }
 
     /// Does a pattern match all well-sorted terms with its operator? It is a free one over variables.

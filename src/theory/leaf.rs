@@ -12,7 +12,7 @@ use super::code::{Label, Op, Reg, inst, inst3};
 use super::collections::reduce_parts;
 use super::collectors::LazyBag;
 use super::compile::Compiler;
-use super::inline::{Retry, vars_outside};
+use super::inline::Retry;
 use super::known::Known;
 use super::path::{Frame, Path};
 use super::plan;
@@ -207,19 +207,13 @@ impl Compiler<'_> {
         }
         for check in &row.checks {
             if let Check::Alien(reg, place) = *check {
-                if self.collection(&lhs, place, reg, false, &mut leaf, frame)
-                    || self.comm_alien(&lhs, place, reg, &mut leaf, frame)
-                {
-                    continue;
-                }
-                let sub = lhs.subtree(place);
-                // Variables shared with the rest of the left-hand side are needed as well.
-                let needed = needed.clone().map(|mut needed| {
-                    needed.extend(vars_outside(&lhs, place));
-                    needed
-                });
-                self.match_pattern(&sub, reg, needed.as_deref(), false, &mut leaf, frame);
+                self.alien(&lhs, place, reg, true, &mut leaf, frame);
             }
+        }
+        // Maude does not try a condition if the collector cannot take what is left.
+        let is_small = |lazy: &LazyBag| lazy.var.is_some_and(|var| !self.is_largest(var.sort));
+        if !condition.is_empty() && leaf.lazy.as_ref().is_some_and(is_small) {
+            self.assure_collector(&mut leaf, frame);
         }
         leaf.needed = None;
         if self.trace && !condition.is_empty() {

@@ -327,6 +327,10 @@ impl Compiler<'_> {
         let domain = &self.sig.op(op).domain;
         let sets: Vec<Vec<u32>> =
             sorts.iter().zip(domain).map(|(known, &kind)| known.indices(self.sig, kind)).collect();
+        if sets.iter().any(Vec::is_empty) {
+            // What follows a check that always fails is never run.
+            return None;
+        }
         if sets.iter().map(Vec::len).try_fold(1usize, |p, n| p.checked_mul(n)).is_none_or(|p| p > 256) {
             return None;
         }

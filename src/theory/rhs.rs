@@ -225,7 +225,7 @@ impl Compiler<'_> {
             && !self.trace
         {
             let tests = tests.clone();
-            self.branch(tree, at, &tests, slot, leaf, frame);
+            self.branch(tree, at, &tests, slot, leaf, frame, false);
             return Known::ANY;
         }
         if let Some(selector) = self.selector(tree, at, op) {
@@ -275,8 +275,7 @@ impl Compiler<'_> {
         }
         let knowns = self.arguments(&args, tree, op, slot, leaf, frame);
         if joined {
-            self.asm.emit(inst(Op::Join, args.len().min(255), slot, op.0));
-            self.asm.emit(args.len() as u64);
+            self.emit_join(op, args.len(), slot, 3);
             self.call_joined(op, slot, at, leaf);
             return Known::ANY;
         }
@@ -421,6 +420,16 @@ impl Compiler<'_> {
         self.asm.emit(inst3(which, 0, slot, regs[0], regs[1]));
         self.asm.emit(u64::from(head));
         Known::exactly(sort)
+    }
+
+    /// Joins values under an operator with axioms. If the others vanish the result is one of them, which
+    /// is reduced: then the call that follows, of so many words, is skipped. (Part of a list is a new
+    /// term for Maude, which it reduces again.)
+    pub(super) fn emit_join(&mut self, op: OpId, count: usize, slot: Reg, call: u64) {
+        let is_list = self.sy.class(op.0) == Class::Assoc;
+        let has_call = !self.plans[op.index()].is_plain() && count > 1 && !is_list && !self.has_lazy;
+        self.asm.emit(inst(Op::Join, count.min(255), slot, op.0));
+        self.asm.emit(count as u64 | (call * u64::from(has_call)) << 32);
     }
 
     /// After joining: equations at the top of an operator with axioms.

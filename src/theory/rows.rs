@@ -171,7 +171,7 @@ impl Compiler<'_> {
             let row = rows.remove(0);
             let rest = self.asm.label();
             self.repeated_row(&row, &path, statements, rest, frame);
-            if self.leaf(row, path.clone(), statements, rest, frame) {
+            if self.leaf_in_order(row, &path, statements, rest, frame) {
                 self.asm.place(rest);
                 self.rows(rows, path, statements, no_match, frame);
             } else {
@@ -241,6 +241,32 @@ impl Compiler<'_> {
             }
             Test::Alien => unreachable!("aliens are not pending"),
         }
+    }
+
+    /// The end of a row. Loops over the elements of a multiset may find matchers in another order than
+    /// Maude, which depends on the multiset: for those where it would there is a second copy of the code.
+    fn leaf_in_order(
+        &mut self,
+        row: Row,
+        path: &Path,
+        statements: Statements,
+        rest: Label,
+        frame: &mut Frame,
+    ) -> bool {
+        // Queries and functions of elements leave their results in registers that are known.
+        let is_query = matches!(statements, Statements::Rules { .. }) && self.rules[row.index].rhs.is_empty();
+        if is_query || self.yields.is_some() {
+            return self.leaf(row, path.clone(), statements, rest, frame);
+        }
+        let slow = self.asm.label();
+        (self.slow, self.is_slow_used) = (Some(slow), false);
+        let can_fail = self.leaf(row.clone(), path.clone(), statements, rest, frame);
+        self.slow = None;
+        self.asm.place(slow);
+        if self.is_slow_used {
+            self.leaf(row, path.clone(), statements, rest, frame);
+        }
+        can_fail
     }
 
     /// A left-hand side that is one variable several times needs no matcher as long as the

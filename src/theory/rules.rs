@@ -190,26 +190,8 @@ impl Compiler<'_> {
         RuleLabels { entries, queries, join }
     }
 
-    /// The code of a rule or query. Where all results are wanted there may be two functions, one
-    /// that matches elements in the best order and one in Maude's, for subjects where that would
-    /// change the order of results.
+    /// The code of a rule or query; `collapsed`: the whole subject is matched, whatever its operator.
     pub(super) fn rule(&mut self, index: usize, collapsed: bool, all: bool) -> (Label, Vec<(Var, Reg)>) {
-        if !all || index >= self.module.rules.len() {
-            return self.rule_function(index, collapsed, all);
-        }
-        let slow = self.asm.label();
-        (self.slow, self.is_slow_used) = (Some(slow), false);
-        let best = self.rule_function(index, collapsed, all);
-        self.slow = None;
-        self.asm.place(slow);
-        if self.is_slow_used {
-            self.rule_function(index, collapsed, all);
-        }
-        best
-    }
-
-    /// One function; `collapsed`: the whole subject is matched, whatever its operator.
-    fn rule_function(&mut self, index: usize, collapsed: bool, all: bool) -> (Label, Vec<(Var, Reg)>) {
         let start = self.asm.here();
         let enter = self.asm.words.len();
         self.asm.emit(inst(Op::Enter, 1, 0, 0));
@@ -280,8 +262,10 @@ impl Compiler<'_> {
         self.need_vars(&rhs.vars(), leaf, frame);
         self.check_collector(leaf, frame);
         let root = rhs.root();
-        let rest = (leaf.rest_of.is_some() || leaf.has_rest).then(|| leaf.path.take(2));
-        if let Some(rest) = rest {
+        let lhs = &self.rules[index].lhs;
+        let extended = lhs.node(lhs.root()).op().filter(|_| leaf.rest_of.is_some() || leaf.has_rest);
+        let rest = extended.map(|op| (op, leaf.path.take(2)));
+        if let Some((op, rest)) = rest {
             match leaf.rest_of {
                 Some(choice) => self.asm.emit(inst3(Op::LoadRest, 0, rest, choice, 0)),
                 None => {
@@ -291,6 +275,16 @@ impl Compiler<'_> {
             }
             leaf.path.set(rest, Known::ANY);
             leaf.path.set(rest + 1, Known::ANY);
+            frame.note(leaf.path.top);
+            if self.sy.class(op.0) == Class::AssocComm && !self.is_result_left {
+                // As in Maude, what is left of a multiset is a term of its own. Its call takes the
+                // registers from its own on, so it comes before anything else is there.
+                let whole = self.asm.label();
+                self.asm.emit_to(Op::IfWhole, 0, rest, whole);
+                self.call_joined(op, rest, 0, leaf);
+                self.asm.emit(inst(Op::LoadImm, 0, rest + 1, Term::NONE.0));
+                self.asm.place(whole);
+            }
         }
         if !self.is_result_left {
             self.hoist(&rhs, root, leaf, frame);
@@ -316,16 +310,9 @@ impl Compiler<'_> {
             self.value(&rhs, root, slot, leaf, frame);
         }
         leaf.path.set_reduced(slot, Known::ANY);
-        if let Some(rest) = rest {
-            let lhs = &self.rules[index].lhs;
-            let op = lhs.node(lhs.root()).op().expect("a pattern with extension has an operator");
+        if let Some((op, rest)) = rest {
             let whole = self.asm.label();
             self.asm.emit_to(Op::IfWhole, 0, rest, whole);
-            if self.sy.class(op.0) == Class::AssocComm && !self.is_result_left {
-                // As in Maude, what is left of a multiset is a term of its own.
-                self.call_joined(op, rest, 0, leaf);
-                self.asm.emit(inst(Op::LoadImm, 0, rest + 1, Term::NONE.0));
-            }
             self.asm.emit(inst3(Op::WithRest, usize::from(self.is_result_left), slot, rest, 0));
             self.asm.emit(u64::from(op.0));
             if !self.is_result_left {

@@ -36,7 +36,7 @@ impl Compiler<'_> {
             && plan.rows.is_empty()
             && !self.trace
         {
-            return self.tail_branch(tree, at, &tests.clone(), leaf, frame);
+            return self.branch(tree, at, &tests.clone(), slot, leaf, frame, true);
         }
         let args = tree.args(at);
         if let Some(selector) = self.selector(tree, at, op) {
@@ -51,15 +51,13 @@ impl Compiler<'_> {
         }
         if is_joined(self.sy, op.0) {
             self.arguments(&args, tree, op, slot, leaf, frame);
-            self.asm.emit(inst(Op::Join, args.len().min(255), slot, op.0));
-            self.asm.emit(args.len() as u64);
-            if self.plans[op.index()].is_plain() {
-                self.asm.emit(inst(Op::ReturnRw, 0, slot, 0));
-            } else {
+            self.emit_join(op, args.len(), slot, 2);
+            if !self.plans[op.index()].is_plain() {
                 let code = self.checked[op.index()];
                 self.asm.emit_to(Op::TailTop, 1, slot, code);
                 self.asm.emit(u64::from(op.0));
             }
+            self.asm.emit(inst(Op::ReturnRw, 0, slot, 0));
             return;
         }
         if self.only_builds(tree, at, op, leaf) {
