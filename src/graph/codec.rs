@@ -137,6 +137,11 @@ impl Codec {
         }
     }
 
+    /// From now on several threads are at work.
+    pub fn share(&mut self) {
+        self.spares = Spares::of_many();
+    }
+
     /// Bytes of this thread's tables, and of the kept part of the heap.
     pub fn bytes(&self) -> usize {
         self.encoder.bytes() + self.decoder.bytes() + self.mark.saturating_sub(self.base) * 4

@@ -20,6 +20,8 @@ pub struct Explorer {
     /// A faster way, for theories where states are soups; and is it taken from the open state?
     joiner: Option<Box<Joiner>>,
     is_joining: bool,
+    /// The root of the open state, as long as no step has been taken from it.
+    untouched: Option<Root>,
 }
 
 /// A result of rewriting the open state once. It is there until the next one is asked for.
@@ -54,7 +56,13 @@ impl Explorer {
         let is_plain = cfg!(debug_assertions) && std::env::var_os("RWL_PLAIN").is_some();
         let joiner = Joiner::new(&machine.theory).filter(|_| !is_plain);
         let steps = Steps::default();
-        Explorer { machine, codec, steps, joiner: joiner.map(Box::new), is_joining: false }
+        let joiner = joiner.map(Box::new);
+        Explorer { machine, codec, steps, joiner, is_joining: false, untouched: None }
+    }
+
+    /// From now on several threads are at work.
+    pub fn share(&mut self) {
+        self.codec.share();
     }
 
     /// The term of a state, valid until the next call of this or [`Explorer::open`].
@@ -80,16 +88,23 @@ impl Explorer {
 
     /// Goes to a state, to take its steps one by one.
     pub fn open(&mut self, store: &Store, state: StateId) {
-        self.close();
-        self.codec.go_to(store, state);
-        self.begin(store);
+        let (left, right) = store.root(state);
+        if self.untouched != Some(Root(left, right)) {
+            self.close();
+            self.codec.go_to(store, state);
+            self.begin(store);
+            self.untouched = Some(Root(left, right));
+        }
     }
 
     /// The same for a state that need not be in the store.
     pub fn open_root(&mut self, store: &Store, root: Root) {
-        self.close();
-        self.codec.go_to_root(store, root);
-        self.begin(store);
+        if self.untouched != Some(root) {
+            self.close();
+            self.codec.go_to_root(store, root);
+            self.begin(store);
+            self.untouched = Some(root);
+        }
     }
 
     fn begin(&mut self, store: &Store) {
@@ -103,8 +118,14 @@ impl Explorer {
         self.steps.begin(&mut self.machine, term);
     }
 
+    /// The machine has been used for something else: the open state must be opened again.
+    pub fn touch(&mut self) {
+        self.untouched = None;
+    }
+
     /// Takes no more steps from the state that is open.
     pub fn close(&mut self) {
+        self.untouched = None;
         self.steps.end(&mut self.machine);
         if std::mem::take(&mut self.is_joining)
             && let Some(joiner) = &mut self.joiner
@@ -116,6 +137,7 @@ impl Explorer {
     /// The next step from the state that is open.
     #[inline]
     pub fn step(&mut self, store: &Store) -> Result<Option<Step>, Interrupt> {
+        self.untouched = None;
         if let Some((joiner, mut hands)) = self.joining() {
             if joiner.settle(store, &mut hands)? {
                 return joiner.next(store, &mut hands);
@@ -129,7 +151,7 @@ impl Explorer {
 
     #[inline]
     fn joining(&mut self) -> Option<(&mut Joiner, Hands<'_>)> {
-        let Explorer { machine, codec, steps, joiner, is_joining } = self;
+        let Explorer { machine, codec, steps, joiner, is_joining, .. } = self;
         joiner.as_deref_mut().filter(|_| *is_joining).map(|joiner| (joiner, Hands { machine, codec, steps }))
     }
 
@@ -211,6 +233,7 @@ impl Explorer {
 
     /// The reduced form of a term.
     pub fn reduce(&mut self, tree: &Tree) -> Result<Term, Interrupt> {
+        self.untouched = None;
         let term = self.machine.reduce(tree)?;
         Ok(self.machine.as_state(term))
     }
@@ -219,6 +242,7 @@ impl Explorer {
     pub fn reset(&mut self) {
         self.steps = Steps::default();
         self.is_joining = false;
+        self.untouched = None;
         self.machine.reset();
     }
 

@@ -6,7 +6,8 @@
 //! the order in which the rule itself would find them.
 
 use super::elements::{Elements, Info};
-use super::tuples::mix;
+use super::tuples::{mix, none};
+use super::vector::inner;
 use crate::sorts::SortIx;
 use crate::theory::{Join, JoinQuery, JoinRule};
 
@@ -158,6 +159,11 @@ pub struct Loops {
     /// By place: the position and its word.
     chosen: [u8; PLACES],
     words: [u32; PLACES],
+    /// Is the last loop over several positions, whose elements have one operator, and may there be no
+    /// result?
+    is_row: bool,
+    /// Where the row for the other places is, if that is known.
+    pub row_at: Option<usize>,
     /// By depth: the positions not tried, those in use, the places that have one, and the sum of
     /// [`mix`] of their words.
     rest: [u64; PLACES],
@@ -169,7 +175,7 @@ pub struct Loops {
 impl Loops {
     /// Starts with a rule.
     #[inline]
-    pub fn begin(&mut self, soup: &Soup, rule: &JoinRule) {
+    pub fn begin(&mut self, soup: &Soup, join: &Join, rule: &JoinRule) {
         let mut n = 0;
         for is_single in [true, false] {
             for (number, place) in rule.places.iter().enumerate() {
@@ -180,49 +186,141 @@ impl Loops {
                 }
             }
         }
-        self.depth = 0;
+        let last = rule.places[self.order[n - 1] as usize].pattern;
+        let positions = soup.matches[last];
+        // Without a condition there is a result each time.
+        let is_row = !rule.is_certain && join.patterns[last].sym.is_some();
+        self.is_row = is_row && positions & positions.wrapping_sub(1) != 0;
+        (self.depth, self.row_at) = (0, None);
         self.rest[0] = soup.matches[rule.places[self.order[0] as usize].pattern];
     }
 
-    /// The next way.
+    /// Chooses positions for all places but the last, if there are none left to be tried for that one.
     #[inline]
-    pub fn next(&mut self, soup: &Soup, rule: &JoinRule) -> bool {
+    pub fn descend(&mut self, soup: &Soup, rule: &JoinRule) -> bool {
         let last = rule.places.len() - 1;
         let mut depth = self.depth;
         loop {
-            let rest = self.rest[depth];
-            if rest == 0 {
+            if self.rest[depth] == 0 {
                 if depth == 0 {
                     return false;
                 }
                 depth -= 1;
                 continue;
             }
-            let position = rest.trailing_zeros() as usize;
-            self.rest[depth] = rest & (rest - 1);
-            let number = self.order[depth] as usize;
-            let value = |column: usize, position: usize| soup.values[column * POSITIONS + position];
-            let is_equal = |&(own, place, other): &(usize, usize, usize)| {
-                self.placed[depth] >> place & 1 == 0
-                    || value(own, position) == value(other, self.chosen[place] as usize)
-            };
-            if !rule.places[number].checks.iter().all(is_equal) {
-                continue;
-            }
-            let word = soup.words[position];
-            self.chosen[number] = position as u8;
-            self.words[number] = word;
-            self.sums[depth + 1] = self.sums[depth].wrapping_add(mix(number, word));
             if depth == last {
                 self.depth = depth;
                 return true;
             }
+            let position = self.rest[depth].trailing_zeros() as usize;
+            self.rest[depth] &= self.rest[depth] - 1;
+            if !self.fits(soup, rule, depth, position) {
+                continue;
+            }
+            let number = self.put(soup, depth, position);
+            self.row_at = None;
             self.used[depth + 1] = self.used[depth] | 1 << position;
             self.placed[depth + 1] = self.placed[depth] | 1 << number;
             depth += 1;
             let place = &rule.places[self.order[depth] as usize];
             self.rest[depth] = soup.matches[place.pattern] & !self.used[depth];
         }
+    }
+
+    /// The next way, after [`Loops::descend`], with the same positions for all places but the last.
+    #[inline]
+    pub fn next(&mut self, soup: &Soup, rule: &JoinRule) -> bool {
+        let depth = self.depth;
+        while self.rest[depth] != 0 {
+            let position = self.rest[depth].trailing_zeros() as usize;
+            self.rest[depth] &= self.rest[depth] - 1;
+            if self.fits(soup, rule, depth, position) {
+                self.put(soup, depth, position);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The same, but ways without results are passed over: the cells of a row tell. Returns the number
+    /// of the last element and its cell (0 if it has none), after adding to `passed` how many ways were
+    /// passed over and the rewrites that they took.
+    #[inline]
+    pub fn next_in_row(
+        &mut self,
+        soup: &Soup,
+        rule: &JoinRule,
+        row: &[u32],
+        passed: &mut (u64, u64),
+    ) -> Option<(u32, u32)> {
+        let depth = self.depth;
+        let mut rest = self.rest[depth];
+        while rest != 0 {
+            let position = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if !self.fits(soup, rule, depth, position) {
+                continue;
+            }
+            let number = soup.infos[position].number;
+            let cell = row.get(number as usize).copied().unwrap_or(0);
+            match none(cell) {
+                Some(rewrites) => {
+                    passed.0 += 1;
+                    passed.1 += u64::from(rewrites);
+                }
+                None => {
+                    self.rest[depth] = rest;
+                    self.put(soup, depth, position);
+                    return Some((number, cell));
+                }
+            }
+        }
+        self.rest[depth] = 0;
+        None
+    }
+
+    /// Do the values of shared variables at a position agree with those at the chosen ones?
+    #[inline(always)]
+    fn fits(&self, soup: &Soup, rule: &JoinRule, depth: usize, position: usize) -> bool {
+        let value = |column: usize, position: usize| soup.values[column * POSITIONS + position];
+        let is_equal = |&(own, place, other): &(usize, usize, usize)| {
+            self.placed[depth] >> place & 1 == 0
+                || value(own, position) == value(other, self.chosen[place] as usize)
+        };
+        rule.places[self.order[depth] as usize].checks.iter().all(is_equal)
+    }
+
+    /// Chooses a position for the place at some depth.
+    #[inline(always)]
+    fn put(&mut self, soup: &Soup, depth: usize, position: usize) -> usize {
+        let number = self.order[depth] as usize;
+        let word = soup.words[position];
+        self.chosen[number] = position as u8;
+        self.words[number] = word;
+        self.sums[depth + 1] = self.sums[depth].wrapping_add(mix(number, word));
+        number
+    }
+
+    /// What is known of the chosen elements is found in rows, if there are any for this rule, by the
+    /// words of all places but the last.
+    #[inline]
+    pub fn is_row(&self) -> bool {
+        self.is_row
+    }
+
+    /// The words of the row for the present choice, and the sum of [`mix`] of these.
+    #[inline]
+    pub fn row(&self, epoch: u32) -> ([u32; PLACES], u64) {
+        let place = self.order[self.depth] as usize;
+        let mut words = self.words;
+        words[place] = inner(epoch);
+        (words, self.sums[self.depth].wrapping_add(mix(place, words[place])))
+    }
+
+    /// The number of the last element that was chosen.
+    #[inline]
+    pub fn last_number(&self, soup: &Soup) -> u32 {
+        soup.infos[self.chosen[self.order[self.depth] as usize] as usize].number
     }
 
     /// The positions that were found, by place.

@@ -15,7 +15,7 @@ use super::join::{Loops, PLACES, POSITIONS, Soup};
 use super::node;
 use super::pairs::Full;
 use super::store::Store;
-use super::tuples::{Outcome, Replacement, Tuples, Value};
+use super::tuples::{Cell, Key, Outcome, Replacement, Tuples, Value};
 use crate::base::Interrupt;
 use crate::rewrite::{Machine, Steps};
 use crate::sorts::SortIx;
@@ -152,7 +152,17 @@ impl Joiner {
             let word = hands.codec.words()[position];
             let info = match self.elements.get(word) {
                 Some(info) => info,
-                None => self.look(store, position, word, hands)?,
+                None => {
+                    let epoch = self.elements.epoch();
+                    let info = self.look(store, position, word, hands)?;
+                    if self.elements.epoch() != epoch {
+                        // The numbers of all others have changed.
+                        self.soup.truncate(0);
+                        from = 0;
+                        continue;
+                    }
+                    info
+                }
             };
             self.soup.set(&self.join, &self.elements, position, word, info);
             from = position + 1;
@@ -214,7 +224,7 @@ impl Joiner {
             }
         }
         machine.rewrites = before;
-        Ok(self.elements.add(word, info, &self.values, is_partial))
+        Ok(self.elements.add(word, sym, info, &self.values, is_partial))
     }
 
     /// The next result.
@@ -226,7 +236,7 @@ impl Joiner {
                         None => return Ok(None),
                         Some(Some(rule)) if !self.soup.may_match(rule) => self.rule += 1,
                         Some(Some(rule)) if !self.soup.is_ambiguous(rule) => {
-                            self.loops.begin(&self.soup, rule);
+                            self.loops.begin(&self.soup, &self.join, rule);
                             self.stage = Stage::Match;
                         }
                         Some(_) => {
@@ -251,15 +261,36 @@ impl Joiner {
     fn choose(&mut self, store: &Store, hands: &mut Hands) -> Result<Option<Target>, Interrupt> {
         let rule = self.join.rules[self.rule].as_ref().expect("its loops are at work");
         let is_known = (!rule.on_state || rule.test.is_some()) && !self.tuples.is_skipped(self.rule);
+        let is_row = is_known && self.loops.is_row();
         let found = loop {
-            if !self.loops.next(&self.soup, rule) {
+            if !self.loops.descend(&self.soup, rule) {
                 (self.rule, self.stage) = (self.rule + 1, Stage::Begin);
                 return Ok(None);
+            }
+            if is_row {
+                if self.loops.row_at.is_none() {
+                    let (words, sum) = self.loops.row(self.elements.epoch());
+                    let row = Key { rule: self.rule, words: &words[..rule.places.len()], sum };
+                    self.loops.row_at = self.tuples.row(row);
+                }
+                let cells = self.loops.row_at.map_or(&[][..], |row| self.tuples.cells(row));
+                let mut passed = (0, 0);
+                let found = self.loops.next_in_row(&self.soup, rule, cells, &mut passed);
+                hands.machine.rewrites += passed.1;
+                self.tuples.count(self.rule, passed.0 + u64::from(found.is_some()));
+                match found {
+                    None => continue,
+                    Some((number, cell)) if Cell::exists(number) => break self.tuples.outcome(cell),
+                    Some(_) => {}
+                }
+            } else if !self.loops.next(&self.soup, rule) {
+                continue;
             }
             if !is_known {
                 break None;
             }
-            match self.tuples.find(self.rule, self.loops.words(), self.loops.sum()) {
+            let (words, sum) = (self.loops.words(), self.loops.sum());
+            match self.tuples.find(Key { rule: self.rule, words, sum }) {
                 // Mostly the rest of the condition fails.
                 Some(outcome) if outcome.is_empty() => {
                     hands.machine.rewrites += self.tuples.next(&mut { outcome }).0;
@@ -415,14 +446,22 @@ impl Joiner {
         if self.fresh.len() == 1 && !self.tuples.is_skipped(self.rule) {
             self.value.begin();
             self.value.end(self.fresh[0]);
-            self.stage = Stage::Known(self.put());
+            self.put();
         }
         Ok(())
     }
 
-    /// Notes the value for the chosen elements.
-    fn put(&mut self) -> Outcome {
-        self.tuples.put(self.rule, self.loops.words(), self.loops.sum(), &self.value)
+    /// Notes the value for the chosen elements. It is returned if there are results.
+    fn put(&mut self) -> Option<Outcome> {
+        let number = self.loops.last_number(&self.soup);
+        self.loops.row_at = None;
+        if self.loops.is_row() && Cell::exists(number) {
+            let (words, sum) = self.loops.row(self.elements.epoch());
+            let row = Key { rule: self.rule, words: &words[..self.loops.words().len()], sum };
+            return self.tuples.put_cell(Cell { row, number }, &self.value);
+        }
+        let key = Key { rule: self.rule, words: self.loops.words(), sum: self.loops.sum() };
+        Some(self.tuples.put(key, &self.value))
     }
 
     /// Runs the test of a rule on the chosen elements. Does it hold?
@@ -531,7 +570,7 @@ impl Joiner {
             self.value.add(self.fresh[number], &self.new, self.is_alike);
         }
         self.value.end(self.fresh[results]);
-        let mut outcome = self.put();
+        let mut outcome = self.put().expect("there are results");
         for _ in 0..=i {
             if let (_, Some(found)) = self.tuples.next(&mut outcome) {
                 self.given = Given::Known(found);

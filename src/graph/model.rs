@@ -2,16 +2,19 @@
 //! rule applications, propositions are terms that equations evaluate in a state.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock, RwLockReadGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use super::codec::Root;
 use super::explorer::Explorer;
+use super::graft::Graft;
 use super::pairs::Full;
 use super::store::{StateId, Store};
-use super::system::{RuleId, State, Stop, System, Worker};
+use super::system::{RuleId, State, Stop, System, Worker, deadlock};
 use crate::base::{Cancel, Interrupt};
 use crate::builtin::BuiltinState;
 use crate::rewrite::Machine;
 use crate::sorts::{OpId, Tree};
+use crate::term::Symbols;
 use crate::theory::Theory;
 
 /// What a model is made of.
@@ -31,6 +34,8 @@ pub struct ModelSetup {
     pub random_seed: u32,
     /// Bytes for the store and the threads' heaps.
     pub memory_max: Option<usize>,
+    /// States that may be found; see [`Model::is_outgrown`].
+    pub states_max: Option<u32>,
 }
 
 /// How to tell from the elements of a state whether a proposition holds.
@@ -46,7 +51,16 @@ pub struct Reading {
 #[derive(Clone, Debug)]
 pub struct Case {
     pub query: usize,
-    pub value: bool,
+    pub value: CaseValue,
+}
+
+/// Whether a proposition holds.
+#[derive(Clone, Copy, Debug)]
+pub enum CaseValue {
+    Known(bool),
+    /// It does if a query matches the state. What its condition asks of the whole state is remembered
+    /// for other propositions, and for the rules.
+    Computed(usize),
 }
 
 /// See the head of this file.
@@ -54,6 +68,10 @@ pub struct Model {
     setup: ModelSetup,
     /// Threads read; whoever finds it full waits for the others and enlarges it.
     store: RwLock<Store>,
+    /// States that stay when the store is forgotten.
+    kept: RwLock<Store>,
+    /// How often it was. What threads know of the store is of no use in the next epoch.
+    epoch: AtomicU64,
     rewrites: AtomicU64,
     /// Bytes of the threads' own memory.
     worker_bytes: AtomicUsize,
@@ -64,6 +82,8 @@ impl Model {
         Model {
             setup,
             store: RwLock::new(Store::new()),
+            kept: RwLock::new(Store::new()),
+            epoch: AtomicU64::new(0),
             rewrites: AtomicU64::new(0),
             worker_bytes: AtomicUsize::new(0),
         }
@@ -74,18 +94,27 @@ impl Model {
         self.rewrites.load(Ordering::Relaxed)
     }
 
+    /// Whether more states were found than the setup allows, so that somebody had to stop.
+    pub fn is_outgrown(&self) -> bool {
+        self.setup.states_max.is_some_and(|max| read(&self.store).len() > max)
+    }
+
     /// Bytes of the states and of the threads' own memory.
     pub fn bytes(&self) -> usize {
-        self.read().bytes() + self.worker_bytes.load(Ordering::Relaxed)
+        let kept = read(&self.kept).bytes();
+        read(&self.store).bytes() + kept + self.worker_bytes.load(Ordering::Relaxed)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Store> {
-        // A thread that panicked has changed nothing that others rely on.
-        self.store.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// Forgets all states but those that are kept. Nobody may be at work.
+    pub(super) fn forget(&self) {
+        let mut store = write(&self.store);
+        *store = Store::new();
+        self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn grow(&self) -> Result<(), Interrupt> {
-        let mut store = self.store.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    /// Enlarges one of the stores, if it is full.
+    fn grow(&self, full: &RwLock<Store>) -> Result<(), Interrupt> {
+        let mut store = write(full);
         if !store.is_full() {
             return Ok(());
         }
@@ -97,11 +126,24 @@ impl Model {
     }
 }
 
+// A thread that panicked has changed nothing that others rely on.
+fn read(store: &RwLock<Store>) -> RwLockReadGuard<'_, Store> {
+    store.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn write(store: &RwLock<Store>) -> RwLockWriteGuard<'_, Store> {
+    store.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 impl System for Model {
     type Worker<'a> = ModelWorker<'a>;
 
     fn worker(&self) -> ModelWorker<'_> {
-        ModelWorker { model: self, ready: None, bytes: 0 }
+        ModelWorker { model: self, ready: None, bytes: 0, epoch: 0, is_counted: true }
+    }
+
+    fn witness(&self) -> ModelWorker<'_> {
+        ModelWorker { is_counted: false, ..self.worker() }
     }
 }
 
@@ -112,10 +154,17 @@ pub struct ModelWorker<'a> {
     ready: Option<Ready>,
     /// What it last said about its memory.
     bytes: usize,
+    /// The model's epoch when it was made.
+    epoch: u64,
+    /// Do its rewrites count?
+    is_counted: bool,
 }
 
 pub(super) struct Ready {
     pub(super) explorer: Explorer,
+    /// From the store to what is kept, and back.
+    keeping: Option<Box<Graft>>,
+    recalling: Option<Box<Graft>>,
     /// Places of the propositions among the heap's constants.
     props: std::ops::Range<usize>,
     truth: usize,
@@ -135,7 +184,13 @@ impl Ready {
         }
         machine.rewrites = 0;
         let truth = first + setup.props.len();
-        Ok(Ready { explorer: Explorer::with(machine), props: first..truth, truth })
+        Ok(Ready {
+            explorer: Explorer::with(machine),
+            keeping: None,
+            recalling: None,
+            props: first..truth,
+            truth,
+        })
     }
 
     /// Whether a proposition holds in the open state, if its elements tell.
@@ -144,7 +199,10 @@ impl Ready {
         for case in &reading.cases {
             match self.explorer.has_match(store, case.query)? {
                 Some(true) => {
-                    value = Some(case.value);
+                    value = Some(match case.value {
+                        CaseValue::Known(value) => value,
+                        CaseValue::Computed(query) => self.compute(store, query)?,
+                    });
                     break;
                 }
                 Some(false) => {}
@@ -155,14 +213,20 @@ impl Ready {
         Ok(Some(value == Some(true)))
     }
 
-    /// Which propositions hold in a state, which `open` goes to.
-    pub(super) fn props(
-        &mut self,
-        setup: &ModelSetup,
-        store: &Store,
-        open: impl Fn(&mut Explorer),
-    ) -> Result<u64, Interrupt> {
-        open(&mut self.explorer);
+    /// Does a query match the open state?
+    fn compute(&mut self, store: &Store, query: usize) -> Result<bool, Interrupt> {
+        let term = self.explorer.term(store);
+        let machine = &mut self.explorer.machine;
+        let code = machine.theory.rules.queries[query].code;
+        let is_match = machine.start_rule(code, term)?.is_some();
+        if is_match {
+            machine.abandon_rule();
+        }
+        Ok(is_match)
+    }
+
+    /// Which propositions hold in the state that was just opened, and whether it still is.
+    pub(super) fn props(&mut self, setup: &ModelSetup, store: &Store) -> Result<(u64, bool), Interrupt> {
         let (mut holds, mut unread) = (0, Vec::new());
         for (bit, reading) in setup.readings.iter().enumerate() {
             let value = match reading {
@@ -175,7 +239,7 @@ impl Ready {
             }
         }
         if unread.is_empty() {
-            return Ok(holds);
+            return Ok((holds, true));
         }
         let term = self.explorer.term(store);
         let machine = &mut self.explorer.machine;
@@ -188,7 +252,8 @@ impl Ready {
             Ok(holds | u64::from(machine.heap.equal(&machine.theory.symbols, value, truth)) << prop)
         });
         machine.kept.pop();
-        evaluated
+        self.explorer.touch();
+        Ok((evaluated?, false))
     }
 }
 
@@ -196,30 +261,108 @@ impl ModelWorker<'_> {
     /// Does something with the explorer and the store; what it rewrites is counted.
     pub(super) fn work<T>(
         &mut self,
-        job: impl Fn(&mut Ready, &ModelSetup, &Store) -> Result<Result<T, Full>, Interrupt>,
+        mut job: impl FnMut(&mut Ready, &ModelSetup, &Store) -> Result<Result<T, Full>, Interrupt>,
     ) -> Result<T, Stop> {
         let model = self.model;
-        if self.ready.is_none() {
+        let epoch = model.epoch.load(Ordering::Relaxed);
+        if self.ready.is_none() || self.epoch != epoch {
             self.ready = Some(Ready::new(&model.setup).map_err(Stop::Interrupted)?);
+            self.epoch = epoch;
         }
         let ready = self.ready.as_mut().expect("made above");
         loop {
             ready.explorer.machine.rewrites = 0;
-            let outcome = job(ready, &model.setup, &model.read());
+            let outcome = job(ready, &model.setup, &read(&model.store));
             let bytes = ready.explorer.bytes();
-            model.worker_bytes.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
-            self.bytes = bytes;
+            if bytes != self.bytes {
+                model.worker_bytes.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
+                self.bytes = bytes;
+            }
             match outcome {
                 Ok(Ok(result)) => {
-                    model.rewrites.fetch_add(ready.explorer.machine.rewrites, Ordering::Relaxed);
+                    if self.is_counted {
+                        model.rewrites.fetch_add(ready.explorer.machine.rewrites, Ordering::Relaxed);
+                    }
                     return Ok(result);
                 }
-                Ok(Err(Full)) => model.grow().map_err(Stop::Interrupted)?,
+                Ok(Err(Full)) => model.grow(&model.store).map_err(Stop::Interrupted)?,
                 Err(interrupt) => {
                     ready.explorer.reset();
                     return Err(Stop::Interrupted(interrupt));
                 }
             }
+        }
+    }
+
+    /// A state of the store in what is kept.
+    pub(super) fn keep(&mut self, root: Root) -> Result<Root, Stop> {
+        let copy = |ready: &mut Ready, store: &Store, kept: &Store, sy: &Symbols| {
+            ready.keeping.get_or_insert_default().copy(store, kept, sy, root)
+        };
+        self.graft(copy, &self.model.kept)
+    }
+
+    /// A state that is kept in the store.
+    pub(super) fn recall(&mut self, root: Root) -> Result<Root, Stop> {
+        let copy = |ready: &mut Ready, store: &Store, kept: &Store, sy: &Symbols| {
+            ready.recalling.get_or_insert_default().copy(kept, store, sy, root)
+        };
+        self.graft(copy, &self.model.store)
+    }
+
+    /// Copies between the stores; the one that is copied to may be full.
+    fn graft(
+        &mut self,
+        copy: impl Fn(&mut Ready, &Store, &Store, &Symbols) -> Result<Root, Full>,
+        full: &RwLock<Store>,
+    ) -> Result<Root, Stop> {
+        let model = self.model;
+        loop {
+            let copied = self.work(|ready, setup, store| {
+                Ok(Ok(copy(ready, store, &read(&model.kept), &setup.theory.symbols)))
+            })?;
+            match copied {
+                Ok(root) => return Ok(root),
+                Err(Full) => model.grow(full).map_err(Stop::Interrupted)?,
+            }
+        }
+    }
+
+    /// Takes the steps from a state if its propositions pass the test.
+    fn take_steps(
+        &mut self,
+        state: State,
+        (known, test): (Option<u64>, &dyn Fn(u64) -> bool),
+        out: &mut Vec<(RuleId, State)>,
+    ) -> Result<(u64, bool), Stop> {
+        let (start, state) = (out.len(), StateId(state));
+        let done = self.work(|ready, setup, store| {
+            out.truncate(start);
+            ready.explorer.open(store, state);
+            let props = match known {
+                Some(props) => props,
+                None => {
+                    let (props, is_open) = ready.props(setup, store)?;
+                    if !is_open {
+                        ready.explorer.open(store, state);
+                    }
+                    props
+                }
+            };
+            if !test(props) {
+                return Ok(Ok((props, false)));
+            }
+            while let Some(step) = ready.explorer.step(store)? {
+                match ready.explorer.insert(store, step, StateId::NONE) {
+                    Ok(inserted) => out.push((RuleId(step.rule), inserted.number.0)),
+                    Err(full) => return Ok(Err(full)),
+                }
+            }
+            Ok(Ok((props, true)))
+        })?;
+        match self.model.setup.states_max {
+            Some(max) if self.model.is_outgrown() => Err(Stop::States(max.into())),
+            _ => Ok(done),
         }
     }
 
@@ -252,25 +395,44 @@ impl Worker for ModelWorker<'_> {
     }
 
     fn successors(&mut self, state: State, out: &mut Vec<(RuleId, State)>) -> Result<(), Stop> {
-        let found = self.work(|ready, _, store| {
-            let explorer = &mut ready.explorer;
-            let mut found = Vec::new();
-            explorer.open(store, StateId(state));
-            while let Some(step) = explorer.step(store)? {
-                match explorer.insert(store, step, StateId(state)) {
-                    Ok(inserted) => found.push((RuleId(step.rule), inserted.number.0)),
-                    Err(full) => return Ok(Err(full)),
-                }
-            }
-            Ok(Ok(found))
-        })?;
-        out.extend(found);
-        Ok(())
+        self.take_steps(state, (Some(0), &|_| true), out).map(|_| ())
     }
 
     fn props(&mut self, state: State) -> Result<u64, Stop> {
         self.work(|ready, setup, store| {
-            ready.props(setup, store, |explorer| explorer.open(store, StateId(state))).map(Ok)
+            ready.explorer.open(store, StateId(state));
+            ready.props(setup, store).map(|(props, _)| Ok(props))
+        })
+    }
+
+    fn look(
+        &mut self,
+        state: State,
+        known: Option<u64>,
+        test: &dyn Fn(u64) -> bool,
+        out: &mut Vec<(RuleId, State)>,
+    ) -> Result<(u64, bool), Stop> {
+        self.take_steps(state, (known, test), out)
+    }
+
+    fn step_between(&mut self, from: State, rule: Option<RuleId>, to: State) -> Result<Option<RuleId>, Stop> {
+        self.work(|ready, _, store| {
+            let explorer = &mut ready.explorer;
+            explorer.open(store, StateId(from));
+            let mut has_steps = false;
+            while let Some(step) = explorer.step(store)? {
+                has_steps = true;
+                let own = RuleId(step.rule);
+                if rule.is_some_and(|rule| rule != own) {
+                    continue;
+                }
+                match explorer.insert(store, step, StateId::NONE) {
+                    Ok(inserted) if inserted.number.0 == to => return Ok(Ok(Some(own))),
+                    Ok(_) => {}
+                    Err(full) => return Ok(Err(full)),
+                }
+            }
+            Ok(Ok(if has_steps { None } else { deadlock(from, rule, to) }))
         })
     }
 

@@ -6,9 +6,9 @@
 //! hardly ever reads a wrong pair. Searching starts somewhere in a line, goes round the line and
 //! on to the next one. Pairs are compared in full.
 //!
-//! To put a pair, a thread takes a number, writes the pair, and then publishes the number by one
-//! compare-and-swap of an empty slot (release; readers acquire). Who loses keeps the number for
-//! the next time. As slots are filled once and in the order of the search, no pair has two
+//! To put a pair, a thread takes a number (one of many threads: a batch of them), writes the pair, and
+//! then publishes the number by one compare-and-swap of an empty slot (release; readers acquire). Who
+//! loses keeps the number for the next time. As slots are filled once and in the order of the search, no pair has two
 //! numbers.
 //!
 //! Nothing grows while threads are at work: [`Pairs::find_or_put`] says [`Full`], and whoever has
@@ -16,7 +16,7 @@
 //! its old memory and some more.
 
 use super::segments::Segments;
-use super::sync::{AtomicU32, AtomicU64, CHUNK_BITS, Cell, LINE, Line, Ordering, prefetch};
+use super::sync::{AtomicU32, AtomicU64, LINE, Line, Ordering, prefetch};
 
 /// The table must grow before it takes another pair; then try again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,16 +26,39 @@ pub struct Full;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMany;
 
-/// A number that a thread has taken and not used.
-#[derive(Default, Debug)]
-pub struct Spare(Option<u32>);
+/// Numbers that a thread has taken and not used.
+#[derive(Debug)]
+pub struct Spare {
+    next: u32,
+    end: u32,
+    /// So many are taken at a time.
+    batch: u32,
+}
 
 impl Spare {
-    /// Gives the number up; it stays a hole.
+    /// For one of several threads at work: numbers are taken many at a time, so that threads neither
+    /// meet at the counter nor write to the same cache lines.
+    pub fn of_many() -> Spare {
+        Spare { batch: BATCH, ..Spare::default() }
+    }
+
+    /// Gives the numbers up; they stay holes.
     pub fn forget(&mut self) {
-        self.0 = None;
+        self.next = self.end;
     }
 }
+
+impl Default for Spare {
+    /// For one thread: all numbers are used, in order.
+    fn default() -> Spare {
+        Spare { next: 0, end: 0, batch: 1 }
+    }
+}
+
+/// Eight cache lines of pairs.
+const BATCH: u32 = 64;
+/// While the index is made, so many pairs ahead are asked for.
+const AHEAD: u32 = 16;
 
 /// What stands at numbers that are not in use. As a pair it may only have the number 0.
 pub const HOLE: u64 = u64::MAX;
@@ -47,9 +70,8 @@ const LINES_MIN: usize = 2;
 /// See the head of this file.
 pub struct Pairs {
     entries: Segments<AtomicU64>,
-    /// The lines of the index.
-    chunks: Vec<Box<[Line]>>,
-    /// How many of them are in use.
+    index: Segments<Line>,
+    /// Lines of the index that are in use.
     lines: usize,
     /// Numbers taken so far.
     count: AtomicU32,
@@ -66,7 +88,7 @@ impl Pairs {
     pub fn new(max: u32) -> Pairs {
         let mut table = Pairs {
             entries: Segments::new(),
-            chunks: Vec::new(),
+            index: Segments::new(),
             lines: 0,
             count: AtomicU32::new(0),
             limit: 0,
@@ -145,15 +167,21 @@ impl Pairs {
         let number = self.take(spare)?;
         self.entries.get(number).store(pair, Ordering::Relaxed);
         let put = slot.compare_exchange(0, tag | (number + 1), Ordering::Release, Ordering::Acquire);
-        Ok(put.map(|_| number).inspect_err(|_| {
-            self.entries.get(number).store(HOLE, Ordering::Relaxed);
-            spare.0 = Some(number);
-        }))
+        Ok(match put {
+            Ok(_) => {
+                spare.next += 1;
+                Ok(number)
+            }
+            Err(other) => {
+                self.entries.get(number).store(HOLE, Ordering::Relaxed);
+                Err(other)
+            }
+        })
     }
 
     #[inline(always)]
     fn line(&self, line: usize) -> &Line {
-        &self.chunks[line >> CHUNK_BITS][line % (1 << CHUNK_BITS)]
+        self.index.get(line as u32)
     }
 
     #[inline(always)]
@@ -213,28 +241,66 @@ impl Pairs {
         (mask, (hash << self.bits) as u32)
     }
 
+    /// A number that is not in use; it stays the next one of the thread until it is.
     #[inline]
     fn take(&self, spare: &mut Spare) -> Result<u32, Full> {
-        if let Some(number) = spare.0.take() {
-            return Ok(number);
-        }
-        let mut count = self.count.load(Ordering::Relaxed);
-        while count < self.limit {
-            match self.count.compare_exchange_weak(count, count + 1, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Ok(count),
-                Err(now) => count = now,
+        if spare.next == spare.end {
+            let mut count = self.count.load(Ordering::Relaxed);
+            loop {
+                let end = count.saturating_add(spare.batch).min(self.limit);
+                if count >= end {
+                    return Err(Full);
+                }
+                match self.count.compare_exchange_weak(count, end, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => {
+                        (spare.next, spare.end) = (count, end);
+                        break;
+                    }
+                    Err(now) => count = now,
+                }
             }
+            // A new index must not have those that are not in use.
+            (spare.next..spare.end)
+                .for_each(|number| self.entries.get(number).store(HOLE, Ordering::Relaxed));
         }
-        Err(Full)
+        Ok(spare.next)
     }
 
     /// Makes room for half as many pairs more.
     pub fn grow(&mut self) -> Result<(), TooMany> {
+        self.enlarge()?;
+        self.index(0..self.count());
+        Ok(())
+    }
+
+    /// The same, with an empty index: [`Pairs::index`] must follow for all numbers.
+    pub fn enlarge(&mut self) -> Result<(), TooMany> {
         if self.limit >= self.max {
             return Err(TooMany);
         }
         self.resize(self.lines_next());
         Ok(())
+    }
+
+    /// Puts pairs that have numbers into the index, where they are not yet.
+    pub fn index(&self, numbers: std::ops::Range<u32>) {
+        let pair_of = |number: u32| self.entries.get(number).load(Ordering::Relaxed);
+        for number in numbers.clone() {
+            if number + AHEAD < numbers.end {
+                prefetch(self.line(Probe::new(hash(pair_of(number + AHEAD)), self.lines).line));
+            }
+            let pair = pair_of(number);
+            if pair == HOLE && number != 0 {
+                continue;
+            }
+            let hash = hash(pair);
+            let value = self.marks(hash).1 | (number + 1);
+            let put = || {
+                let slot = self.slot(self.place_with(hash, 0));
+                slot.compare_exchange(0, value, Ordering::Relaxed, Ordering::Relaxed)
+            };
+            while put().is_err() {}
+        }
     }
 
     fn lines_next(&self) -> usize {
@@ -258,21 +324,11 @@ impl Pairs {
         for line in 0..self.lines {
             self.line(line).0.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
         }
-        while self.chunks.len() << CHUNK_BITS < lines {
-            self.chunks.push(Line::zeros(1 << CHUNK_BITS));
-        }
+        self.index.reserve(lines as u64);
         self.lines = lines;
         self.limit = limit(lines, self.max);
         self.bits = 32 - self.limit.leading_zeros();
         self.entries.reserve(self.limit.into());
-        for number in 0..self.count() {
-            let pair = self.entries.get(number).load(Ordering::Relaxed);
-            if pair != HOLE || number == 0 {
-                let hash = hash(pair);
-                let slot = self.slot(self.place_with(hash, 0));
-                slot.store(self.marks(hash).1 | (number + 1), Ordering::Relaxed);
-            }
-        }
     }
 
     /// The place of the slot of a pair that is in the table.

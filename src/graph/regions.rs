@@ -1,14 +1,16 @@
-//! Systems whose states need not all be kept: a thread explores a part of the states in a
-//! [`Region`], forgets it, and starts anew elsewhere. What goes from one region to another is a
-//! [`Seed`].
+//! Systems whose states need not all be kept: threads explore a part of them in [`Region`]s, then all
+//! of it is forgotten, and they start anew elsewhere. What outlives that is a [`Seed`].
 
-use super::system::{Explicit, RuleId, State, Stop, Worker};
-use rustc_hash::FxHashMap;
+use super::system::{Explicit, RuleId, State, Stop};
 
-/// A state apart from any region. As long as the regions live, equal states have equal seeds and
-/// different ones different seeds. Which number a seed is may depend on which thread met the state
-/// first.
+/// A state for good: it means the same state as long as the regions live, whatever they forget. The
+/// same state may have several seeds.
 pub type Seed = u64;
+
+/// A state until the regions forget. Till then equal states have equal sprouts and different ones
+/// different sprouts. Which number that is may depend on which thread met the state first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Sprout(pub u64);
 
 /// A system that is explored in regions.
 pub trait Regions: Sync {
@@ -16,26 +18,37 @@ pub trait Regions: Sync {
     where
         Self: 'a;
 
-    /// An empty region, for one thread.
+    /// A view for one thread.
     fn region(&self) -> Self::Region<'_>;
 
-    /// Bytes that all regions share, which clearing them does not give back.
+    /// Bytes that all regions take together.
     fn bytes(&self) -> usize;
+
+    /// Forgets all states but the seeds. No region may be at work meanwhile, and no sprout from before
+    /// may be used afterwards.
+    fn forget(&self);
 }
 
-/// One thread's states since it was last cleared, numbered from 0.
-pub trait Region: Worker {
-    /// Forgets all states.
-    fn clear(&mut self);
+/// One thread's view of a system.
+pub trait Region {
+    /// Where runs start.
+    fn initial(&mut self) -> Result<Sprout, Stop>;
 
-    /// The number of a state here.
-    fn enter(&mut self, seed: Seed) -> Result<State, Stop>;
+    /// The propositions of a state (bit i says whether proposition i holds), and if `reads` says of
+    /// them that they are of interest, its transitions: these are put into `out`, after what is there,
+    /// always in the same order. A deadlock has none.
+    fn visit(
+        &mut self,
+        state: Sprout,
+        reads: &dyn Fn(u64) -> bool,
+        out: &mut Vec<(RuleId, Sprout)>,
+    ) -> Result<u64, Stop>;
 
-    /// A state of this region as a seed.
-    fn seed(&mut self, state: State) -> Result<Seed, Stop>;
+    /// The state of a seed.
+    fn plant(&mut self, seed: Seed) -> Result<Sprout, Stop>;
 
-    /// Bytes that clearing gives back.
-    fn own_bytes(&self) -> usize;
+    /// A seed for a state.
+    fn seed(&mut self, state: Sprout) -> Result<Seed, Stop>;
 
     /// Appends bytes that mean the same state to every process that has the same system.
     fn write(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop>;
@@ -44,39 +57,26 @@ pub trait Region: Worker {
     fn read(&mut self, bytes: &[u8]) -> Result<Seed, Stop>;
 }
 
-impl<W: Worker + ?Sized> Worker for &mut W {
-    fn initial(&mut self) -> Result<State, Stop> {
+impl<R: Region + ?Sized> Region for &mut R {
+    fn initial(&mut self) -> Result<Sprout, Stop> {
         (**self).initial()
     }
 
-    fn successors(&mut self, state: State, out: &mut Vec<(RuleId, State)>) -> Result<(), Stop> {
-        (**self).successors(state, out)
+    fn visit(
+        &mut self,
+        state: Sprout,
+        reads: &dyn Fn(u64) -> bool,
+        out: &mut Vec<(RuleId, Sprout)>,
+    ) -> Result<u64, Stop> {
+        (**self).visit(state, reads, out)
     }
 
-    fn props(&mut self, state: State) -> Result<u64, Stop> {
-        (**self).props(state)
+    fn plant(&mut self, seed: Seed) -> Result<Sprout, Stop> {
+        (**self).plant(seed)
     }
 
-    fn bytes(&self) -> usize {
-        (**self).bytes()
-    }
-}
-
-impl<R: Region + ?Sized> Region for &mut R {
-    fn clear(&mut self) {
-        (**self).clear();
-    }
-
-    fn enter(&mut self, seed: Seed) -> Result<State, Stop> {
-        (**self).enter(seed)
-    }
-
-    fn seed(&mut self, state: State) -> Result<Seed, Stop> {
+    fn seed(&mut self, state: Sprout) -> Result<Seed, Stop> {
         (**self).seed(state)
-    }
-
-    fn own_bytes(&self) -> usize {
-        (**self).own_bytes()
     }
 
     fn write(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {
@@ -88,68 +88,46 @@ impl<R: Region + ?Sized> Region for &mut R {
     }
 }
 
+/// Has nothing to forget: states, seeds and sprouts are the same numbers.
 impl Regions for Explicit {
-    type Region<'a> = ExplicitRegion<'a>;
+    type Region<'a> = &'a Explicit;
 
-    fn region(&self) -> ExplicitRegion<'_> {
-        ExplicitRegion { system: self, states: Vec::new(), numbers: FxHashMap::default() }
+    fn region(&self) -> &Explicit {
+        self
     }
 
     fn bytes(&self) -> usize {
         0
     }
+
+    fn forget(&self) {}
 }
 
-/// Some states of a system written down by hand, with numbers of their own.
-#[derive(Debug)]
-pub struct ExplicitRegion<'a> {
-    system: &'a Explicit,
-    states: Vec<State>,
-    numbers: FxHashMap<State, State>,
-}
-
-impl ExplicitRegion<'_> {
-    fn number(&mut self, state: State) -> State {
-        *self.numbers.entry(state).or_insert_with(|| {
-            self.states.push(state);
-            self.states.len() as State - 1
-        })
-    }
-}
-
-impl Worker for ExplicitRegion<'_> {
-    fn initial(&mut self) -> Result<State, Stop> {
-        Ok(self.number(self.system.initial))
+impl Region for &Explicit {
+    fn initial(&mut self) -> Result<Sprout, Stop> {
+        Ok(Sprout(self.initial.into()))
     }
 
-    fn successors(&mut self, state: State, out: &mut Vec<(RuleId, State)>) -> Result<(), Stop> {
-        let system = self.system;
-        let edges = &system.edges[self.states[state as usize] as usize];
-        out.extend(edges.iter().map(|&(rule, to)| (rule, self.number(to))));
-        Ok(())
+    fn visit(
+        &mut self,
+        state: Sprout,
+        reads: &dyn Fn(u64) -> bool,
+        out: &mut Vec<(RuleId, Sprout)>,
+    ) -> Result<u64, Stop> {
+        let state = state.0 as usize;
+        let props = self.props[state];
+        if reads(props) {
+            out.extend(self.edges[state].iter().map(|&(rule, to)| (rule, Sprout(to.into()))));
+        }
+        Ok(props)
     }
 
-    fn props(&mut self, state: State) -> Result<u64, Stop> {
-        Ok(self.system.props[self.states[state as usize] as usize])
-    }
-}
-
-impl Region for ExplicitRegion<'_> {
-    fn clear(&mut self) {
-        self.states.clear();
-        self.numbers.clear();
+    fn plant(&mut self, seed: Seed) -> Result<Sprout, Stop> {
+        Ok(Sprout(seed))
     }
 
-    fn enter(&mut self, seed: Seed) -> Result<State, Stop> {
-        Ok(self.number(seed as State))
-    }
-
-    fn seed(&mut self, state: State) -> Result<Seed, Stop> {
-        Ok(Seed::from(self.states[state as usize]))
-    }
-
-    fn own_bytes(&self) -> usize {
-        16 * self.states.len()
+    fn seed(&mut self, state: Sprout) -> Result<Seed, Stop> {
+        Ok(state.0)
     }
 
     fn write(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {
@@ -158,7 +136,7 @@ impl Region for ExplicitRegion<'_> {
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<Seed, Stop> {
-        let known = |state: &State| (*state as usize) < self.system.edges.len();
+        let known = |state: &State| (*state as usize) < self.edges.len();
         let state = bytes.try_into().ok().map(State::from_le_bytes).filter(known);
         state.map(Seed::from).ok_or_else(|| Stop::Failed("not a state of this system".to_owned()))
     }

@@ -15,7 +15,7 @@ use super::explorer::Explorer;
 use super::level::key;
 use super::pairs::Full;
 use super::store::{Inserted, StateId, Store};
-use crate::base::{Cancel, Interrupt};
+use crate::base::{Cancel, Interrupt, pool};
 use crate::rewrite::{Machine, Tried};
 use crate::sorts::{SortId, Tree, Var};
 use crate::term::Term;
@@ -234,14 +234,19 @@ impl Search {
                     self.found += u32::from(is_new);
                     return Ok((number, is_new));
                 }
-                Err(Full) => self.grow()?,
+                Err(Full) => self.grow(None)?,
             }
         }
     }
 
-    fn grow(&mut self) -> Result<(), Interrupt> {
+    fn grow(&mut self, pool: Option<&rayon::ThreadPool>) -> Result<(), Interrupt> {
         self.check_memory(self.store.growth())?;
-        self.store.grow().map_err(|_| Interrupt::Memory)
+        let (store, threads) = (&mut self.store, self.limits.threads);
+        let grown = match pool {
+            Some(pool) => pool.install(|| store.grow_on(threads)),
+            None => store.grow(),
+        };
+        grown.map_err(|_| Interrupt::Memory)
     }
 
     fn check_memory(&self, more: usize) -> Result<(), Interrupt> {
@@ -383,7 +388,7 @@ impl Search {
             if !shared.is_full.swap(false, atomic::Ordering::Relaxed) {
                 break Ok(());
             }
-            if let Err(interrupt) = self.grow() {
+            if let Err(interrupt) = self.grow(Some(&team.pool)) {
                 break Err(interrupt);
             }
         };
@@ -566,15 +571,11 @@ impl Shared {
 
 impl Team {
     fn new(theory: &Arc<Theory>, limits: &Limits, tried: &Arc<Tried>) -> Result<Team, Interrupt> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(limits.threads)
-            .thread_name(|i| format!("search-{i}"))
-            .stack_size(64 << 20)
-            .build()
-            .map_err(|_| Interrupt::Memory)?;
+        let pool = pool(limits.threads, "search").ok_or(Interrupt::Memory)?;
         let worker = |_| {
             let mut worker = Explorer::new(theory.clone(), limits.cancel.clone());
             worker.machine.share_trials(tried);
+            worker.share();
             worker
         };
         let workers: Vec<Explorer> = (0..limits.threads).map(worker).collect();

@@ -10,6 +10,8 @@
 //! Tables do not grow under the hands of threads: operations say [`Full`], and then somebody who
 //! has the store for himself calls [`Store::grow`] and the operation is tried again.
 
+use rayon::prelude::*;
+
 use super::pairs::{Full, HOLE, Pairs, Spare, TooMany, hash, join};
 use super::segments::Segments;
 use super::sync::{AtomicU32, AtomicU64, Ordering};
@@ -34,6 +36,10 @@ pub struct Inserted {
 /// References to parts have 30 bits, and the last one is not used.
 const PARTS_MAX: u32 = (1 << 30) - 2;
 const STATES_MAX: u32 = u32::MAX - 1;
+
+/// Tables of so many pairs get their new index from all threads, which take so many at a time.
+const PARALLEL_MIN: u32 = 1 << 15;
+const PARALLEL_CHUNK: u32 = 1 << 12;
 
 /// See the head of this file.
 pub struct Store {
@@ -63,6 +69,13 @@ pub struct Spares {
 
 /// Few enough to stay in the cache next to the core.
 const RECENT: usize = 1 << 12;
+
+impl Spares {
+    /// For one of several threads at work.
+    pub fn of_many() -> Spares {
+        Spares { parts: Spare::of_many(), states: Spare::of_many(), ..Spares::default() }
+    }
+}
 
 impl Default for Spares {
     fn default() -> Spares {
@@ -122,11 +135,14 @@ impl Store {
 
     /// The state from which a state was first reached; [`StateId::NONE`] for the initial one.
     pub fn parent(&self, state: StateId) -> StateId {
-        StateId(self.parents.get(state.0).load(Ordering::Relaxed))
+        StateId(self.parents.get(state.0).load(Ordering::Relaxed).wrapping_sub(1))
     }
 
     pub(super) fn set_parent(&self, state: u32, parent: u32) {
-        self.parents.get(state).store(parent, Ordering::Relaxed);
+        // As zero, no parent at all takes no memory where nobody asks for parents.
+        if parent != StateId::NONE.0 {
+            self.parents.get(state).store(parent + 1, Ordering::Relaxed);
+        }
     }
 
     /// The root pair of a state.
@@ -239,11 +255,21 @@ impl Store {
 
     /// Enlarges what is full.
     pub fn grow(&mut self) -> Result<(), TooMany> {
-        if self.parts.is_full() {
-            self.parts.grow()?;
-        }
-        if self.states.is_full() {
-            self.states.grow()?;
+        self.grow_on(1)
+    }
+
+    /// The same with the help of the current thread pool, if `threads` is more than one.
+    pub fn grow_on(&mut self, threads: usize) -> Result<(), TooMany> {
+        for table in [&mut self.parts, &mut self.states] {
+            if threads > 1 && table.is_full() && table.count() >= PARALLEL_MIN {
+                table.enlarge()?;
+                let count = table.count();
+                let chunks = (0..count.div_ceil(PARALLEL_CHUNK)).into_par_iter();
+                let end = |start: u32| count.min(start.saturating_add(PARALLEL_CHUNK));
+                chunks.map(|chunk| chunk * PARALLEL_CHUNK).for_each(|start| table.index(start..end(start)));
+            } else if table.is_full() {
+                table.grow()?;
+            }
         }
         self.reserve();
         Ok(())

@@ -17,22 +17,37 @@ pub trait Cell: Sized {
 impl Cell for AtomicU32 {
     fn zeros(len: usize) -> Box<[AtomicU32]> {
         // SAFETY: an atomic has the layout of its integer, for which all bytes 0 are valid.
-        unsafe { Box::new_zeroed_slice(len).assume_init() }
+        in_large_pages(unsafe { Box::new_zeroed_slice(len).assume_init() })
     }
 }
 
 impl Cell for AtomicU64 {
     fn zeros(len: usize) -> Box<[AtomicU64]> {
         // SAFETY: as above.
-        unsafe { Box::new_zeroed_slice(len).assume_init() }
+        in_large_pages(unsafe { Box::new_zeroed_slice(len).assume_init() })
     }
+}
+
+/// Arrays of so many bytes are asked to be in large pages: to find a place in them takes less time then.
+const LARGE: usize = 1 << 23;
+
+fn in_large_pages<T>(cells: Box<[T]>) -> Box<[T]> {
+    #[cfg(target_os = "linux")]
+    if size_of_val(&*cells) >= LARGE {
+        const PAGE: usize = 1 << 12;
+        let skipped = cells.as_ptr().align_offset(PAGE) * size_of::<T>();
+        // SAFETY: the pages are inside the array, and the advice has no effect but on time.
+        unsafe {
+            let start = cells.as_ptr().cast::<u8>().add(skipped);
+            let length = (size_of_val(&*cells) - skipped) / PAGE * PAGE;
+            libc::madvise(start.cast_mut().cast(), length, libc::MADV_HUGEPAGE);
+        }
+    }
+    cells
 }
 
 /// Slots of a cache line.
 pub const LINE: usize = 16;
-
-/// Lines are allocated `2^CHUNK_BITS` at a time.
-pub const CHUNK_BITS: u32 = 10;
 
 /// A cache line of slots.
 #[repr(align(64))]
@@ -41,7 +56,7 @@ pub struct Line(pub [AtomicU32; LINE]);
 impl Cell for Line {
     fn zeros(len: usize) -> Box<[Line]> {
         // SAFETY: as above.
-        unsafe { Box::new_zeroed_slice(len).assume_init() }
+        in_large_pages(unsafe { Box::new_zeroed_slice(len).assume_init() })
     }
 }
 

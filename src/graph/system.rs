@@ -41,6 +41,11 @@ pub trait System: Sync {
 
     /// A view for one thread.
     fn worker(&self) -> Self::Worker<'_>;
+
+    /// A view for someone who looks at what is known already. What that takes is not counted.
+    fn witness(&self) -> Self::Worker<'_> {
+        self.worker()
+    }
 }
 
 /// One thread's view of a system.
@@ -48,17 +53,53 @@ pub trait Worker {
     /// Where runs start.
     fn initial(&mut self) -> Result<State, Stop>;
 
-    /// Puts the transitions from a state into `out`, which is empty, always in the same order.
-    /// A deadlock has none.
+    /// Adds the transitions from a state to `out`, always in the same order. A deadlock has none.
+    /// If it has to stop, those found by then may be there.
     fn successors(&mut self, state: State, out: &mut Vec<(RuleId, State)>) -> Result<(), Stop>;
 
     /// Bit i says whether proposition i holds.
     fn props(&mut self, state: State) -> Result<u64, Stop>;
 
+    /// The propositions of a state, unless they are known; if they pass the test, its transitions are
+    /// added to `out` as well. Returns the propositions and whether they passed.
+    fn look(
+        &mut self,
+        state: State,
+        known: Option<u64>,
+        test: &dyn Fn(u64) -> bool,
+        out: &mut Vec<(RuleId, State)>,
+    ) -> Result<(u64, bool), Stop> {
+        let props = known.map_or_else(|| self.props(state), Ok)?;
+        let is_needed = test(props);
+        if is_needed {
+            self.successors(state, out)?;
+        }
+        Ok((props, is_needed))
+    }
+
+    /// The rule of the first transition from one state to the other, among all or among those by one
+    /// rule; [`RuleId::DEADLOCK`] if there are no transitions at all and the states are equal.
+    /// Transitions after that one need not be computed.
+    fn step_between(&mut self, from: State, rule: Option<RuleId>, to: State) -> Result<Option<RuleId>, Stop> {
+        let mut out = Vec::new();
+        let done = self.successors(from, &mut out);
+        let is_it = |&&(own, state): &&(RuleId, State)| state == to && rule.is_none_or(|rule| rule == own);
+        match out.iter().find(is_it) {
+            Some(&(rule, _)) => Ok(Some(rule)),
+            None => done.map(|()| if out.is_empty() { deadlock(from, rule, to) } else { None }),
+        }
+    }
+
     /// Bytes that the whole system takes, all threads together.
     fn bytes(&self) -> usize {
         0
     }
+}
+
+/// The step of a state without transitions, if it is the one that is asked for.
+pub(super) fn deadlock(from: State, rule: Option<RuleId>, to: State) -> Option<RuleId> {
+    let is_asked = from == to && rule.is_none_or(|rule| rule == RuleId::DEADLOCK);
+    is_asked.then_some(RuleId::DEADLOCK)
 }
 
 /// A system written down by hand.

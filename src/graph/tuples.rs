@@ -4,6 +4,10 @@
 //! of its results: the words of the elements that replace those, and the rewrites that it took to find
 //! them. When there are too many, all are forgotten, unless it pays to remember more; and for rules
 //! where it does not pay at all, nothing is remembered from then on.
+//!
+//! Where one of the elements is tried after the other while those before it stay, its values are in a
+//! row: an array that is found once, by the words of the others, with a cell for each element by its
+//! number. Mostly there is no result, and the cell says so itself.
 
 /// So many words are remembered at first: they stay in a cache of the core.
 const WORDS_MIN: usize = 1 << 15;
@@ -12,6 +16,8 @@ const WORDS_MAX: usize = 1 << 20;
 const SLOTS_MIN: usize = 256;
 /// It pays if most are found: so many for each that is not.
 const HITS_MIN: u64 = 8;
+/// Elements with larger numbers have no cells.
+const CELLS_MAX: u32 = 1 << 9;
 
 /// See the head of this file.
 pub struct Tuples {
@@ -25,6 +31,31 @@ pub struct Tuples {
     counts: Vec<(u64, u64)>,
     /// Is nothing remembered for it?
     skipped: Vec<bool>,
+}
+
+/// A rule and the words of the elements that it matches.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    pub rule: usize,
+    pub words: &'a [u32],
+    /// That of [`mix`] over the words.
+    pub sum: u64,
+}
+
+/// A cell's place in a row. In the row's key the word of the element is one that no term has.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    pub row: Key<'a>,
+    /// The element's number.
+    pub number: u32,
+}
+
+impl Cell<'_> {
+    /// Has the element a cell?
+    #[inline]
+    pub fn exists(number: u32) -> bool {
+        number < CELLS_MAX
+    }
 }
 
 /// The value of a key, to be gone through.
@@ -51,6 +82,9 @@ pub struct Value(Vec<u32>);
 /// As the number of results: that depends on the rest of the state.
 const OPEN: u32 = u32::MAX;
 const ALIKE: u32 = 1 << 31;
+/// In a cell: there is no result, after the number of rewrites that the other bits say. Otherwise it has
+/// a place in `data` plus one, or 0 if nothing is known.
+const NONE: u32 = 1 << 31;
 
 impl Tuples {
     pub fn new(rules: usize) -> Tuples {
@@ -70,10 +104,17 @@ impl Tuples {
         self.skipped[rule]
     }
 
-    /// The value of a key; `sum` is that of [`mix`] over the words.
+    /// The value of a key.
     #[inline]
-    pub fn find(&mut self, rule: usize, words: &[u32], sum: u64) -> Option<Outcome> {
-        self.counts[rule].0 += 1;
+    pub fn find(&mut self, key: Key) -> Option<Outcome> {
+        self.counts[key.rule].0 += 1;
+        let at = self.value_at(self.slot_of(key)?, key);
+        Some(Outcome { left: self.data[at], at: at + 1 })
+    }
+
+    /// The slot of a key.
+    #[inline]
+    fn slot_of(&self, Key { rule, words, sum }: Key) -> Option<usize> {
         let rule = rule as u32;
         let hash = hash(rule, sum);
         let mask = self.slots.len() - 1;
@@ -82,19 +123,98 @@ impl Tuples {
             let found = self.slots[slot];
             let at = (found as u32 as usize).checked_sub(1)?;
             if (found ^ hash) >> 32 == 0 {
-                let end = at + 1 + words.len();
-                let key = &self.data[at..end];
+                let key = &self.data[at..at + 1 + words.len()];
                 if key[0] == rule && key[1..].iter().zip(words).all(|(a, b)| a == b) {
-                    return Some(Outcome { left: self.data[end], at: end + 1 });
+                    return Some(slot);
                 }
             }
             slot = (slot + 1) & mask;
         }
     }
 
+    /// Where the value of the key in a slot starts.
+    #[inline]
+    fn value_at(&self, slot: usize, key: Key) -> usize {
+        self.slots[slot] as u32 as usize + key.words.len()
+    }
+
+    /// Where a row is, as long as nothing is put.
+    #[inline]
+    pub fn row(&self, key: Key) -> Option<usize> {
+        Some(self.value_at(self.slot_of(key)?, key))
+    }
+
+    /// The cells of a row, from number 0 on.
+    #[inline]
+    pub fn cells(&self, row: usize) -> &[u32] {
+        &self.data[row + 1..row + 1 + self.data[row] as usize]
+    }
+
+    /// So many cells of a rule's rows have been looked at.
+    #[inline]
+    pub fn count(&mut self, rule: usize, cells: u64) {
+        self.counts[rule].0 += cells;
+    }
+
+    /// The value in a cell.
+    #[inline]
+    pub fn outcome(&self, cell: u32) -> Option<Outcome> {
+        debug_assert!(none(cell).is_none());
+        let at = (cell as usize).checked_sub(1)?;
+        Some(Outcome { left: self.data[at], at: at + 1 })
+    }
+
     /// Notes the value of a key that is not there.
-    pub fn put(&mut self, rule: usize, words: &[u32], sum: u64, value: &Value) -> Outcome {
-        if self.data.len() + words.len() + value.0.len() > self.words_max {
+    pub fn put(&mut self, key: Key, value: &Value) -> Outcome {
+        self.reserve(1 + key.words.len() + value.0.len());
+        self.counts[key.rule].1 += 1;
+        let at = self.add(key);
+        self.data.extend_from_slice(&value.0);
+        Outcome { left: value.0[0], at: at + 1 }
+    }
+
+    /// Notes the value of a cell that is not there. It is returned if there are results.
+    pub fn put_cell(&mut self, cell: Cell, value: &Value) -> Option<Outcome> {
+        let Cell { row, number } = cell;
+        let cells = (number as usize + 1).next_power_of_two().max(8);
+        self.reserve(2 + row.words.len() + cells + value.0.len());
+        self.counts[row.rule].1 += 1;
+        let at = match self.slot_of(row).map(|slot| (slot, self.value_at(slot, row))) {
+            Some((_, at)) if self.data[at] > number => at,
+            // The old row stays where it is, and is not found any more.
+            Some((slot, old)) => {
+                let at = self.data.len();
+                self.slots[slot] = self.slots[slot] >> 32 << 32 | (at as u64 + 1);
+                self.data.extend_from_within(old - 1 - row.words.len()..old);
+                self.add_cells(cells, old + 1..old + 1 + self.data[old] as usize)
+            }
+            None => {
+                self.add(row);
+                self.add_cells(cells, 0..0)
+            }
+        };
+        let end = self.data.len();
+        let none = value.as_cell();
+        self.data[at + 1 + number as usize] = none.unwrap_or(end as u32 + 1);
+        if none.is_some() {
+            return None;
+        }
+        self.data.extend_from_slice(&value.0);
+        Some(Outcome { left: value.0[0], at: end + 1 })
+    }
+
+    /// Adds the cells of a row, of which the first are copied.
+    fn add_cells(&mut self, cells: usize, from: std::ops::Range<usize>) -> usize {
+        let at = self.data.len();
+        self.data.push(cells as u32);
+        self.data.extend_from_within(from);
+        self.data.resize(at + 1 + cells, 0);
+        at
+    }
+
+    /// Makes room for so many words and one key more.
+    fn reserve(&mut self, words: usize) {
+        if self.data.len() + words > self.words_max {
             self.make_room();
         }
         if (self.count + 1) * 2 > self.slots.len() {
@@ -102,14 +222,16 @@ impl Tuples {
             self.slots = vec![0; old.len() * 2];
             old.into_iter().filter(|&slot| slot != 0).for_each(|slot| self.fill(slot));
         }
+    }
+
+    /// Adds a key; its value is to follow.
+    fn add(&mut self, Key { rule, words, sum }: Key) -> usize {
         let at = self.data.len();
         self.count += 1;
-        self.counts[rule].1 += 1;
         self.data.push(rule as u32);
         self.data.extend_from_slice(words);
-        self.data.extend_from_slice(&value.0);
         self.fill(hash(rule as u32, sum) >> 32 << 32 | (at as u64 + 1));
-        Outcome { left: value.0[0], at: at + 2 + words.len() }
+        self.data.len()
     }
 
     #[cold]
@@ -197,11 +319,25 @@ impl Value {
         self.0.extend([rewrites as u32, (rewrites >> 32) as u32]);
     }
 
+    /// The cell that says it all, if there is no result.
+    fn as_cell(&self) -> Option<u32> {
+        match self.0[..] {
+            [0, rewrites, 0] if rewrites < NONE => Some(NONE | rewrites),
+            _ => None,
+        }
+    }
+
     /// It depends on the rest of the state.
     pub fn open(&mut self) {
         self.0.clear();
         self.0.push(OPEN);
     }
+}
+
+/// The rewrites that it took if a cell says that there is no result.
+#[inline(always)]
+pub fn none(cell: u32) -> Option<u32> {
+    (cell & NONE != 0).then_some(cell & !NONE)
 }
 
 /// What the word at a place adds to the sum of its key.
@@ -239,23 +375,63 @@ mod tests {
     fn what_is_found_is_what_was_put() {
         let mut tuples = Tuples::new(3);
         let mut value = Value::default();
-        let key = |i: u32| ((i % 3) as usize, vec![4 * (i / 7), i % 7, 8 * i][..1 + i as usize % 3].to_vec());
+        let key_of =
+            |i: u32| ((i % 3) as usize, vec![4 * (i / 7), i % 7, 8 * i][..1 + i as usize % 3].to_vec());
         for i in 0..40_000 {
-            let (rule, words) = key(i);
-            if tuples.find(rule, &words, sum(&words)).is_none() {
+            let (rule, words) = key_of(i);
+            let key = Key { rule, words: &words, sum: sum(&words) };
+            if tuples.find(key).is_none() {
                 value.begin();
                 value.add(u64::from(i) << 30, &[i, rule as u32], i % 2 == 0);
                 value.end(7);
-                tuples.put(rule, &words, sum(&words), &value);
+                tuples.put(key, &value);
             }
-            let found = tuples.find(rule, &words, sum(&words)).expect("it was put");
+            let found = tuples.find(key).expect("it was put");
             let (results, rewrites) = read(&tuples, found);
             assert_eq!((results.len(), rewrites), (1, 7));
             let (before, ref found) = results[0];
             let first = found[0];
-            assert_eq!((key(first), before, found[1]), ((rule, words), u64::from(first) << 30, rule as u32));
+            assert_eq!((before, found[1]), (u64::from(first) << 30, rule as u32));
+            assert_eq!(key_of(first), (rule, words));
         }
         assert!(tuples.data.len() <= WORDS_MAX);
+    }
+
+    #[test]
+    fn cells_hold_what_was_put() {
+        let mut tuples = Tuples::new(2);
+        let mut value = Value::default();
+        let mut known = 0;
+        for i in 0..60_000u32 {
+            let (rule, words, number) = ((i % 2) as usize, [8 * (i / 2 % 13), 3], i * i % 97);
+            let key = Key { rule, words: &words, sum: sum(&words) };
+            // Some have results, and some have none after many rewrites.
+            let rewrites = (words[0] + number) as u64 * if number % 5 == 0 { 1 << 26 } else { 1 };
+            let has_results = number % 3 == 0;
+            let cells = tuples.row(key).map_or(&[][..], |row| tuples.cells(row));
+            match cells.get(number as usize).copied().unwrap_or(0) {
+                0 => {
+                    value.begin();
+                    if has_results {
+                        value.add(rewrites, &[number, words[0]], true);
+                    }
+                    value.end(rewrites);
+                    let put = tuples.put_cell(Cell { row: key, number }, &value);
+                    assert!(put.is_some() || !has_results);
+                }
+                cell => {
+                    known += 1;
+                    let (results, end) = match none(cell) {
+                        Some(rewrites) => (Vec::new(), u64::from(rewrites)),
+                        None => read(&tuples, tuples.outcome(cell).expect("it was put")),
+                    };
+                    let expected = has_results.then(|| (rewrites, vec![number, words[0]]));
+                    assert_eq!((results, end), (Vec::from_iter(expected), rewrites));
+                }
+            }
+            tuples.count(rule, 1);
+        }
+        assert!(known > 50_000, "{known}");
     }
 
     #[test]
@@ -267,8 +443,9 @@ mod tests {
         for i in 0..20_000 {
             for words in [[1, 2], [i, 2]] {
                 let rule = usize::from(words[0] == i);
-                if tuples.find(rule, &words, sum(&words)).is_none() {
-                    tuples.put(rule, &words, sum(&words), &value);
+                let key = Key { rule, words: &words, sum: sum(&words) };
+                if tuples.find(key).is_none() {
+                    tuples.put(key, &value);
                 }
             }
         }
