@@ -1,6 +1,6 @@
-//! Formulas that need no automaton, recognised in negation normal form.
+//! Formulas that need no automaton.
 
-use crate::logic::{Formula, Formulas, Node};
+use crate::logic::{Formula, Formulas, Node, Property};
 
 /// A formula of a simple form over predicates of single states.
 #[derive(Clone, Debug)]
@@ -90,57 +90,17 @@ impl Operation {
 /// The class of a formula in negation normal form whose propositions are below 64.
 pub fn classify(formulas: &mut Formulas, normal: Formula) -> Option<Class> {
     let (yes, no) = (formulas.constant(true), formulas.constant(false));
-    if let Some(now) = Predicate::new(formulas, normal) {
-        return Some(Class::Until(Predicate::new(formulas, no)?, now));
-    }
-    if let Some(q) = stable(formulas, normal) {
-        return Some(Class::LeadsToAlways(Predicate::new(formulas, yes)?, q));
-    }
-    match formulas.node(normal) {
-        Node::Until(f, g) => Some(Class::Until(Predicate::new(formulas, f)?, Predicate::new(formulas, g)?)),
-        Node::Release(f, g) if f == no => match Predicate::new(formulas, g) {
-            Some(p) => Some(Class::Always(p)),
-            None => response(formulas, g),
-        },
-        _ => None,
-    }
-}
-
-/// The q of `<> [] q`.
-fn stable(formulas: &Formulas, formula: Formula) -> Option<Predicate> {
-    let Node::Until(t, g) = formulas.node(formula) else { return None };
-    let Node::Release(f, q) = formulas.node(g) else { return None };
-    let matches = formulas.node(t) == Node::True && formulas.node(f) == Node::False;
-    if matches { Predicate::new(formulas, q) } else { None }
-}
-
-/// What `[] body` is, where the body is a disjunction of state predicates and `<> q`, or of state
-/// predicates and one `<> [] q`.
-fn response(formulas: &mut Formulas, body: Formula) -> Option<Class> {
-    let (mut now, mut later) = (formulas.constant(false), formulas.constant(false));
-    let mut settled = None;
-    let mut work = vec![body];
-    while let Some(part) = work.pop() {
-        if formulas.is_boolean(part) {
-            now = formulas.or(now, part);
-            continue;
-        }
-        match formulas.node(part) {
-            Node::Or(f, g) => work.extend([g, f]),
-            Node::Until(t, q) if formulas.node(t) == Node::True && formulas.is_boolean(q) => {
-                later = formulas.or(later, q);
-            }
-            _ if settled.is_none() => settled = Some(stable(formulas, part)?),
-            _ => return None,
-        }
-    }
-    let trigger = formulas.negated(now);
-    let trigger = Predicate::new(formulas, trigger)?;
-    match settled {
-        None => Some(Class::LeadsTo(trigger, Predicate::new(formulas, later)?)),
-        Some(q) if formulas.node(later) == Node::False => Some(Class::LeadsToAlways(trigger, q)),
-        Some(_) => None,
-    }
+    let property = Property::of(formulas, normal)?;
+    let predicate = |f: Formula| Predicate::new(formulas, f);
+    Some(match property {
+        Property::State(q) => Class::Until(predicate(no)?, predicate(q)?),
+        Property::Always(q) => Class::Always(predicate(q)?),
+        Property::Eventual(q) => Class::Until(predicate(yes)?, predicate(q)?),
+        Property::Until(p, q) => Class::Until(predicate(p)?, predicate(q)?),
+        Property::UntilStable(..) => return None,
+        Property::LeadsTo(p, q) => Class::LeadsTo(predicate(p)?, predicate(q)?),
+        Property::ConditionalStable(p, q) => Class::LeadsToAlways(predicate(p)?, predicate(q)?),
+    })
 }
 
 #[cfg(test)]

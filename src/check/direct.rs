@@ -13,7 +13,7 @@
 //! search over states with and without a pending request that accepts only pending parts of its
 //! stack would be wrong: a pending state first met from one that is not can hide a cycle.)
 
-use super::classify::{Class, Predicate};
+use super::classify::Class;
 use super::limits::Limits;
 use super::scc::{Arc, Graph, components};
 use super::space::{Node, Space, Wanted};
@@ -24,8 +24,7 @@ use std::collections::VecDeque;
 /// What a direct check found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// It holds; vacuously if its premise never does.
-    Holds { vacuous: bool },
+    Holds,
     /// The path through these nodes violates it, however it goes on: each node before the last with
     /// the place of the edge that leaves it.
     Path(Vec<(Node, u32)>, Node),
@@ -71,17 +70,10 @@ pub fn check(space: &mut Space, class: &Class, limits: &Limits, first_look: usiz
         }
         result?;
         if complete {
-            let premise = match class {
-                Class::LeadsTo(p, _) | Class::LeadsToAlways(p, _) => Some(p),
-                Class::Always(_) | Class::Until(..) => None,
-            };
-            return Ok(Finding::Holds { vacuous: premise.is_some_and(|p| !occurs(space, p)) });
+            space.gap(|node, props| walk.has(node) && needed(props))?;
+            return Ok(Finding::Holds);
         }
     }
-}
-
-fn occurs(space: &Space, p: &Predicate) -> bool {
-    (0..space.len() as Node).any(|node| space.props(node).is_some_and(|props| p.holds(props)))
 }
 
 /// Whether the explored part has a cycle that violates the formula. Every node of the space is
@@ -114,7 +106,7 @@ impl<F: Fn(u64) -> bool> Graph for Marked<'_, '_, F> {
     type Cursor = usize;
 
     fn arc(&mut self, node: u32, cursor: &mut usize) -> Option<Arc> {
-        let &to = self.space.targets(node).get(*cursor)?;
+        let to = self.space.targets(node).get(*cursor)?;
         *cursor += 1;
         let marked = self.space.props(node).is_some_and(&self.marked);
         Some(Arc { to, marks: marked.into(), at: *cursor as u32 - 1 })
@@ -136,7 +128,7 @@ fn has_cycle(space: &Space, starts: impl IntoIterator<Item = Node>, test: &dyn F
         colour[start as usize] = ON_PATH;
         path.push((start, 0));
         while let Some((node, at)) = path.last_mut() {
-            let Some(&target) = space.targets(*node).get(*at as usize) else {
+            let Some(target) = space.targets(*node).get(*at as usize) else {
                 colour[*node as usize] = DONE;
                 path.pop();
                 continue;
@@ -167,7 +159,7 @@ fn path_to(space: &Space, root: Node, goal: Node, test: &dyn Fn(u64) -> bool) ->
         if !space.props(node).is_some_and(test) {
             continue;
         }
-        for (at, &target) in space.targets(node).iter().enumerate() {
+        for (at, target) in space.targets(node).iter().enumerate() {
             if target != root && from[target as usize].0 == NONE {
                 from[target as usize] = (node, at as u32);
                 order.push(target);
@@ -216,6 +208,10 @@ impl Walk {
         }
     }
 
+    fn has(&self, node: Node) -> bool {
+        self.seen.get(node as usize / 64).is_some_and(|word| word >> (node % 64) & 1 == 1)
+    }
+
     fn is_complete(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -235,7 +231,7 @@ impl Walk {
         for index in 0..step {
             let node = self.taken[index];
             if space.props(node).is_some_and(needed) {
-                for &target in space.targets(node) {
+                for target in space.targets(node).iter() {
                     self.meet(target);
                 }
             }

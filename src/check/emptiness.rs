@@ -5,9 +5,8 @@
 //! fair run must leave the states that enable it: they are removed and the rest is looked at again
 //! (Emerson and Lei 1987, for Streett conditions).
 
-use super::product::{Explored, Product};
+use super::product::{Core, Question};
 use super::scc::{Arc, Component, Graph, Marks, components};
-use super::space::Space;
 
 /// A part of the product through all of whose nodes an accepted fair run can pass for ever.
 #[derive(Debug)]
@@ -65,37 +64,48 @@ impl Graph for Local {
     }
 }
 
-/// All of them, in the explored part of the product.
-pub fn accepting(product: &mut Product, space: &Space) -> Vec<Accepting> {
-    let (required, strong) = (product.required(), product.strong());
-    let starts = product.starts();
-    let mut graph = Explored { product, space };
-    let found = components(&mut graph, starts, |marks| marks & required == required);
+/// All of them.
+pub fn accepting(question: Question, core: &mut Core) -> Vec<Accepting> {
+    let (required, strong) = (question.required(), question.fair.strong());
+    let pairs = core.pairs();
+    let found = components(core, pairs, |marks| marks & required == required);
     let mut result = Vec::new();
     for Component { nodes, marks } in found {
-        let local = Local::new(&mut graph, nodes);
-        if strong == 0 {
-            result.push(Accepting { local, required, enabled: Vec::new() });
+        let local = Local::new(core, nodes);
+        let enabled = |number: u32| question.enabled_strong(core.space, core.product.pair(number).0);
+        result.extend(fair_parts(local, marks, required, strong, enabled));
+    }
+    result
+}
+
+/// The accepting parts of a component that has the required marks. `enabled` says which of the strong
+/// fairness conditions a node enables.
+pub fn fair_parts(
+    local: Local,
+    marks: Marks,
+    required: Marks,
+    strong: Marks,
+    enabled: impl Fn(u32) -> Marks,
+) -> Vec<Accepting> {
+    if strong == 0 {
+        return vec![Accepting { local, required, enabled: Vec::new() }];
+    }
+    let (mut result, mut work) = (Vec::new(), vec![(local, marks)]);
+    while let Some((mut local, marks)) = work.pop() {
+        let all = local.nodes.iter().fold(0, |all, &number| all | enabled(number));
+        let missed = all & !marks;
+        if missed == 0 {
+            let enabled = local.nodes.iter().map(|&number| enabled(number)).collect();
+            result.push(Accepting { local, required, enabled });
             continue;
         }
-        let mut work = vec![(local, marks)];
-        while let Some((mut local, marks)) = work.pop() {
-            let enabled = |number: u32| graph.product.enabled_strong(space, number);
-            let all = local.nodes.iter().fold(0, |all, &number| all | enabled(number));
-            let missed = all & !marks;
-            if missed == 0 {
-                let enabled = local.nodes.iter().map(|&number| enabled(number)).collect();
-                result.push(Accepting { local, required, enabled });
-                continue;
-            }
-            let kept = (0..local.nodes.len() as u32)
-                .filter(|&place| enabled(local.nodes[place as usize]) & missed == 0)
-                .collect();
-            let mut rest = local.restrict(kept);
-            let places = 0..rest.nodes.len() as u32;
-            for part in components(&mut rest, places, |marks| marks & required == required) {
-                work.push((rest.restrict(part.nodes), part.marks));
-            }
+        let kept = (0..local.nodes.len() as u32)
+            .filter(|&place| enabled(local.nodes[place as usize]) & missed == 0)
+            .collect();
+        let mut rest = local.restrict(kept);
+        let places = 0..rest.nodes.len() as u32;
+        for part in components(&mut rest, places, |marks| marks & required == required) {
+            work.push((rest.restrict(part.nodes), part.marks));
         }
     }
     result

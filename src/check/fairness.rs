@@ -78,7 +78,12 @@ impl FairTable {
 
     /// The conditions that a state with transitions by these rules enables.
     pub fn enabled(&self, rules: &[RuleId]) -> Marks {
-        rules.iter().fold(0, |all, rule| all | self.of(*rule))
+        self.enabled_by(rules.iter().copied())
+    }
+
+    /// The same.
+    pub fn enabled_by(&self, rules: impl Iterator<Item = RuleId>) -> Marks {
+        rules.fold(0, |all, rule| all | self.of(rule))
     }
 
     /// The marks of a transition by this rule from a state that enables these conditions.

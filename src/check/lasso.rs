@@ -5,7 +5,7 @@
 //! the work for that passes a bound; the answer does not depend on time.
 
 use super::emptiness::{Accepting, Local};
-use super::product::{Explored, Product};
+use super::product::{Expanded, Product};
 use super::scc::{Graph, Marks};
 use super::space::{Node, Space};
 use crate::graph::{RuleId, State, Stop};
@@ -71,9 +71,13 @@ const TABLE_MAX: usize = 1 << 22;
 pub type Path = Vec<(u32, u32)>;
 
 /// The shortest lasso into one of the accepting parts; there is at least one.
-pub fn shortest(product: &mut Product, space: &mut Space, parts: &[Accepting]) -> Result<Lasso, Stop> {
-    let starts = product.starts();
-    let mut graph = Explored { product, space };
+pub fn shortest(
+    product: &mut Product,
+    starts: Vec<u32>,
+    space: &mut Space,
+    parts: &[Accepting],
+) -> Result<Lasso, Stop> {
+    let mut graph = Expanded { product, space };
     let (nodes, back) = shortest_in(&mut graph, starts, parts, |graph, number| graph.product.pair(number).0);
     Ok(Lasso { steps: steps(space, &nodes)?, back: Some(back) }.folded())
 }
@@ -126,11 +130,11 @@ pub fn shortest_in<G: Graph>(
 /// The shortest path to a pair that satisfies the test; the run may go on in any way.
 pub fn shortest_open(
     product: &mut Product,
+    starts: Vec<u32>,
     space: &mut Space,
     test: impl Fn(u32) -> bool,
 ) -> Result<Option<Lasso>, Stop> {
-    let starts = product.starts();
-    let mut graph = Explored { product, space };
+    let mut graph = Expanded { product, space };
     let Some((path, number)) = shortest_path(&mut graph, starts, |graph, n| test(graph.product.pair(n).1))
     else {
         return Ok(None);
@@ -169,7 +173,10 @@ pub(super) fn steps(space: &mut Space, nodes: &[(Node, u32)]) -> Result<Vec<Step
     for &(node, at) in nodes {
         let rule = match space.edge_rules(node).get(at as usize) {
             Some(&rule) => rule,
-            None => space.rule_between(node, space.targets(node)[at as usize])?,
+            None => {
+                let target = space.targets(node).get(at as usize).expect("the edge that was followed");
+                space.rule_between(node, target)?
+            }
         };
         steps.push(Step { state: space.state(node), rule });
     }

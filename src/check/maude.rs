@@ -132,7 +132,7 @@ impl Search<'_, '_> {
     /// The next successor of a pair; `at.edge` is then its edge.
     fn next(&mut self, at: &mut At) -> Result<Option<Pair>, Stop> {
         let row = &self.automaton.rows[at.pair.1 as usize];
-        while let Some(&target) = self.space.targets(at.pair.0).get(at.edge as usize) {
+        while let Some(target) = self.space.targets(at.pair.0).get(at.edge as usize) {
             let letter = self.letter(target)?;
             while let Some((to, letters)) = row.get(at.arc as usize) {
                 at.arc += 1;

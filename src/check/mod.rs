@@ -32,31 +32,36 @@ pub mod layers;
 mod limits;
 mod maude;
 mod nodes;
+mod plan;
 mod product;
+mod reached;
 mod replay;
 mod scc;
 mod search;
 mod space;
+mod targets;
 #[cfg(test)]
 mod tests;
 
+pub use classify::Predicate;
 pub use fairness::Fairness;
 pub use lasso::{Lasso, Step};
 pub use limits::Limits;
+pub use plan::Plans;
 pub use replay::{ReplayError, replay};
 pub use space::{Progress, Watcher};
 
 use crate::graph::{Stop, System, Worker};
 use crate::logic::word::is_bad_prefix;
-use crate::logic::{
-    Automaton, Cube, Edge, Formula, Formulas, SizeLimits, TranslateError, imitate, simplify, translate,
-};
-use classify::{Class, classify};
+use crate::logic::{Automaton, Cube, Edge, Formula, Formulas, TranslateError, imitate};
+use classify::Class;
 use direct::Finding;
 use fairness::FairTable;
+use plan::Plan;
 use rayon::ThreadPool;
 use search::{Extent, Target};
-use space::Space;
+use space::{Node, Space};
+use std::sync::Arc;
 
 /// What the caller decides.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +74,8 @@ pub struct Options {
     /// Use the automaton even where a direct algorithm would do.
     pub automaton_only: bool,
     pub counterexample: Counterexample,
+    /// What is known of formulas, perhaps from other checks.
+    pub plans: Arc<Plans>,
 }
 
 /// Which run shows a violation.
@@ -85,7 +92,7 @@ pub enum Counterexample {
 /// Whether the formula holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// `vacuous`: a leads-to whose premise is never true.
+    /// `vacuous`: a leads-to whose premise is never true, or a formula that every system satisfies.
     Holds { vacuous: bool },
     /// The run violates the formula; it has been replayed.
     Violated(Lasso),
@@ -96,6 +103,8 @@ pub enum Verdict {
 /// How an answer was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Method {
+    /// The formula alone tells: it holds in every system.
+    Formula,
     /// On the state graph.
     Direct,
     /// In the product with an automaton of so many states.
@@ -145,7 +154,7 @@ impl<'s> Checker<'s> {
     ) -> Result<Self, CheckError> {
         let fair = FairTable::new(&options.fairness).ok_or(CheckError::TooManyConditions)?;
         let space = Space::new(system, pool, !fair.is_none());
-        Ok(Checker { space, judge: Box::new(system.worker()), options, fair })
+        Ok(Checker { space, judge: Box::new(system.witness()), options, fair })
     }
 
     /// From now on someone hears how far checks are.
@@ -164,26 +173,15 @@ impl<'s> Checker<'s> {
         if formulas.props(normal).iter().any(|prop| prop.0 >= crate::logic::PROPS_MAX) {
             return Err(CheckError::Translate(TranslateError::TooManyPropositions));
         }
-        let negated = formulas.negated(formula);
         let use_class = self.fair.is_none() && !self.options.automaton_only;
-        let mut class = if use_class { classify(formulas, normal) } else { None };
-        // Simplifying takes longer than the whole check of a small system, so it is left out where
-        // the class is known. There the automaton helps to show violations, and may be missing.
-        let automaton = if class.is_some() {
-            translate(formulas, negated, SizeLimits::default())
-        } else {
-            let simple = simplify(formulas, negated, SizeLimits::default()).map_err(CheckError::Translate)?;
-            if use_class {
-                let again = formulas.negated(simple.formula);
-                class = classify(formulas, again);
-            }
-            Ok(simple.automaton)
-        };
-        let method = match (&class, &automaton) {
+        let plan = self.options.plans.get(formulas, normal, use_class);
+        let claim = Claim { normal, plan: &plan };
+        let method = match (&plan.class, &plan.automaton) {
+            (_, Ok(automaton)) if automaton.edges.is_empty() => Method::Formula,
             (None, Ok(automaton)) => Method::Automaton(automaton.edges.len()),
-            _ => Method::Direct,
+            (None, Err(error)) => return Err(CheckError::Translate(error.clone())),
+            (Some(_), _) => Method::Direct,
         };
-        let claim = Claim { normal, class, automaton: automaton.as_ref().map_err(Clone::clone) };
         let mut verdict = match self.decide(formulas, &claim) {
             Ok(verdict) => verdict,
             Err(Failure::Stop(stop)) => Verdict::Unknown(stop),
@@ -225,9 +223,9 @@ impl<'s> Checker<'s> {
     /// growing bounds. What one has explored the other need not, so little is lost, and a violation
     /// that is deep but easy to run into is found without everything above it.
     fn decide(&mut self, formulas: &Formulas, claim: &Claim) -> Result<Verdict, Failure> {
-        if claim.automaton.as_ref().is_ok_and(|automaton| automaton.edges.is_empty()) {
+        if claim.plan.automaton.as_ref().is_ok_and(|automaton| automaton.edges.is_empty()) {
             // No run of any system violates it.
-            return Ok(Verdict::Holds { vacuous: false });
+            return Ok(Verdict::Holds { vacuous: true });
         }
         let own_max = self.options.limits.states_max;
         let root = self.space.initial()?;
@@ -243,7 +241,7 @@ impl<'s> Checker<'s> {
             // With a violation at hand, breadth-first search is there to find a shorter one.
             let bound = if seen.is_some() { 16 * ahead + 20_000 } else { 32 * ahead } as u64;
             let limits = self.bounded(bound);
-            let result = match &claim.class {
+            let result = match &claim.plan.class {
                 Some(class) => self.check_class(formulas, claim, class, &limits, first_look),
                 None => self.check_automaton(formulas, claim, &limits, first_look),
             };
@@ -287,7 +285,7 @@ impl<'s> Checker<'s> {
         first_look: usize,
     ) -> Result<Verdict, Failure> {
         match direct::check(&mut self.space, class, limits, first_look)? {
-            Finding::Holds { vacuous } => Ok(Verdict::Holds { vacuous }),
+            Finding::Holds => Ok(self.holds(claim)),
             Finding::Path(path, last) => {
                 let lasso = lasso::open_path(&mut self.space, &path, last)?;
                 Ok(Verdict::Violated(self.finish(formulas, claim, lasso)?))
@@ -318,9 +316,19 @@ impl<'s> Checker<'s> {
         let root = self.space.initial()?;
         let target = Target::new(claim.automaton()?, &self.fair);
         match target.explore(&mut self.space, root, limits, Extent::All { first_look })? {
-            None => Ok(Verdict::Holds { vacuous: false }),
+            None => Ok(self.holds(claim)),
             Some(lasso) => Ok(Verdict::Violated(self.finish(formulas, claim, lasso)?)),
         }
+    }
+
+    /// What has been explored is enough to see that no run violates the claim. Every state of it is
+    /// reachable, also by the start of a fair run.
+    fn holds(&self, claim: &Claim) -> Verdict {
+        let occurs = |p: &Predicate| {
+            let mut known = (0..self.space.len() as Node).filter_map(|node| self.space.props(node));
+            known.any(|props| p.holds(props))
+        };
+        Verdict::Holds { vacuous: claim.plan.premise.as_ref().is_some_and(|premise| !occurs(premise)) }
     }
 
     /// Whether the steps of a run are enough to see that it violates the formula.
@@ -387,14 +395,13 @@ const IMITATED_PAIRS: u64 = 10_000_000;
 /// A formula in the forms that the checkers need.
 struct Claim<'a> {
     normal: Formula,
-    class: Option<Class>,
-    /// Of the negation.
-    automaton: Result<&'a Automaton, TranslateError>,
+    plan: &'a Plan,
 }
 
 impl Claim<'_> {
     fn automaton(&self) -> Result<&Automaton, Failure> {
-        self.automaton.clone().map_err(|error| Failure::Check(CheckError::Translate(error)))
+        let Plan { automaton, .. } = self.plan;
+        automaton.as_ref().map_err(|error| Failure::Check(CheckError::Translate(error.clone())))
     }
 }
 

@@ -1,48 +1,70 @@
 //! The product of the state graph and an automaton: pairs of a state and where the automaton is
 //! before it reads the state.
 //!
-//! Pairs are numbered in the order in which they are met. Only states that the automaton can read
-//! from some pair are expanded.
+//! Pairs get numbers when they are met, so whoever walks through few of them pays for few. What can be
+//! reached at all is found out by [`super::reached`], without numbers.
 
 use super::fairness::FairTable;
 use super::limits::Limits;
+use super::reached::Reached;
 use super::scc::{Arc, Graph, Marks};
 use super::space::{Node, Space, Wanted};
-use crate::base::Interrupt;
 use crate::graph::Stop;
 use crate::logic::Automaton;
 use rustc_hash::FxHashMap;
 
-/// Pairs taken in one step of exploration.
-const BATCH: usize = 1 << 13;
 /// Entries of the direct table from pairs to numbers; larger products use a hash table.
 const TABLE_MAX: usize = 1 << 30;
 /// Automaton states up to which there is a table; most of its entries are empty beyond.
 const WIDTH_MAX: usize = 8;
 
-/// The product, and how far it has been explored breadth-first.
+/// An automaton, and which runs count.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    pub automaton: &'a Automaton,
+    pub fair: &'a FairTable,
+}
+
+impl Question<'_> {
+    /// Marks that every accepted fair run meets infinitely often.
+    pub fn required(&self) -> Marks {
+        Marks::from(self.automaton.all_marks()) | self.fair.weak()
+    }
+
+    /// The strong fairness conditions that a state enables.
+    pub fn enabled_strong(&self, space: &Space, node: Node) -> Marks {
+        self.fair.enabled(space.edge_rules(node)) & self.fair.strong()
+    }
+
+    /// Whether the automaton can read these propositions.
+    pub fn reads(&self, at: u32, props: u64) -> bool {
+        self.automaton.edges[at as usize].iter().any(|edge| edge.label.allows(props))
+    }
+}
+
+/// Pairs with numbers.
 pub struct Product<'a> {
-    automaton: &'a Automaton,
-    fair: &'a FairTable,
+    question: Question<'a>,
     /// (state, automaton state) by number.
     pairs: Vec<(Node, u32)>,
     numbers: Numbers,
-    /// How many of the first pairs were expanded.
-    done: usize,
-    /// How many pairs have at most the current distance from the start.
-    level_end: usize,
+    /// The automaton states of its pairs, each with its place among them.
+    columns: Vec<Option<u32>>,
 }
 
 impl<'a> Product<'a> {
-    /// The product from the given state on.
-    pub fn new(root: Node, automaton: &'a Automaton, fair: &'a FairTable) -> Self {
-        let numbers = Numbers::new(automaton.edges.len());
-        let mut product = Product { automaton, fair, pairs: Vec::new(), numbers, done: 0, level_end: 0 };
-        for &start in &automaton.initial {
-            product.number(root, start);
-        }
-        product.level_end = product.pairs.len();
-        product
+    /// With all automaton states.
+    pub fn new(question: Question<'a>) -> Self {
+        Product::with(question, |_| true)
+    }
+
+    /// With some automaton states.
+    pub fn with(question: Question<'a>, test: impl Fn(usize) -> bool) -> Self {
+        let mut count = 0..;
+        let column = |at| if test(at) { count.next() } else { None };
+        let columns: Vec<Option<u32>> = (0..question.automaton.edges.len()).map(column).collect();
+        let width = columns.iter().flatten().count();
+        Product { question, pairs: Vec::new(), numbers: Numbers::new(width), columns }
     }
 
     /// How many pairs were met.
@@ -50,14 +72,10 @@ impl<'a> Product<'a> {
         self.pairs.len()
     }
 
-    /// Bytes that the tables take, and that a search for components would take.
-    fn memory(&self) -> usize {
-        self.numbers.bytes() + (8 + 4) * self.pairs.capacity()
-    }
-
-    /// The pairs where runs start: the first ones.
-    pub fn starts(&self) -> std::ops::Range<u32> {
-        0..self.automaton.initial.len() as u32
+    /// The pairs where runs from a state start.
+    pub fn starts(&mut self, root: Node) -> Vec<u32> {
+        let initial = &self.question.automaton.initial;
+        initial.iter().map(|&start| self.number(root, start)).collect()
     }
 
     /// State and automaton state of a pair.
@@ -65,45 +83,15 @@ impl<'a> Product<'a> {
         self.pairs[number as usize]
     }
 
-    /// Whether everything reachable has been explored.
-    pub fn is_complete(&self) -> bool {
-        self.done == self.pairs.len()
-    }
-
-    /// Marks that every accepted fair run meets infinitely often.
-    pub fn required(&self) -> Marks {
-        Marks::from(self.automaton.all_marks()) | self.fair.weak()
-    }
-
-    /// The strong fairness conditions that a pair's state enables.
-    pub fn enabled_strong(&self, space: &Space, number: u32) -> Marks {
-        self.fair.enabled(space.edge_rules(self.pair(number).0)) & self.fair.strong()
-    }
-
-    /// Strong fairness conditions.
-    pub fn strong(&self) -> Marks {
-        self.fair.strong()
-    }
-
-    /// Explores the next pairs. Unless it may grow, states of the space stay as they are.
-    pub fn advance(&mut self, space: &mut Space, limits: &Limits, grow: bool) -> Result<(), Stop> {
-        let end = self.level_end.min(self.done + BATCH);
-        if grow {
-            self.expand_states(end, space, limits)?;
+    /// The number of a pair with one of its automaton states.
+    pub fn number(&mut self, node: Node, at: u32) -> u32 {
+        let fresh = self.pairs.len() as u32;
+        let column = self.columns[at as usize].expect("one of its states");
+        let number = self.numbers.get_or_insert(node, column, fresh);
+        if number == fresh {
+            self.pairs.push((node, at));
         }
-        for number in self.done as u32..end as u32 {
-            let mut cursor = <(u32, u32)>::default();
-            while self.next(space, number, &mut cursor).is_some() {}
-        }
-        if self.pairs.len() >= u32::MAX as usize / 2 {
-            return Err(Stop::Interrupted(Interrupt::Memory));
-        }
-        limits.check_memory(space.memory() + self.memory())?;
-        self.done = end;
-        if self.done == self.level_end {
-            self.level_end = self.pairs.len();
-        }
-        Ok(())
+        number
     }
 
     /// Whether a pair's state is still to be expanded.
@@ -114,96 +102,100 @@ impl<'a> Product<'a> {
     /// Expands the state of one pair, if the automaton can read it.
     pub fn expand_one(&self, space: &mut Space, number: u32, limits: &Limits) -> Result<(), Stop> {
         let (node, at) = self.pair(number);
-        let automaton = self.automaton;
-        let reads = |_, props: u64| automaton.edges[at as usize].iter().any(|edge| edge.label.allows(props));
-        space.expand(&[Wanted { node, tag: 0 }], &reads, limits)
+        let question = self.question;
+        space.expand(&[Wanted { node, tag: 0 }], &|_, props| question.reads(at, props), limits)
     }
 
-    /// Declares everything met so far explored.
-    pub fn close(&mut self) {
-        self.done = self.pairs.len();
-        self.level_end = self.done;
-    }
-
-    fn expand_states(&self, end: usize, space: &mut Space, limits: &Limits) -> Result<(), Stop> {
-        let mut wanted: Vec<Wanted> = Vec::new();
-        let mut place: FxHashMap<Node, usize> = FxHashMap::default();
-        for &(node, at) in &self.pairs[self.done..end] {
-            if space.is_expanded(node) {
-                continue;
-            }
-            let tag = 1 << at.min(63);
-            match place.entry(node) {
-                std::collections::hash_map::Entry::Occupied(known) => wanted[*known.get()].tag |= tag,
-                std::collections::hash_map::Entry::Vacant(free) => {
-                    free.insert(wanted.len());
-                    wanted.push(Wanted { node, tag });
-                }
-            }
-        }
-        let automaton = self.automaton;
-        let reads = |at: usize, props: u64| automaton.edges[at].iter().any(|edge| edge.label.allows(props));
-        // Tag 63 stands for all states from 63 on.
-        let test = |tag: u64, props: u64| {
-            (0..automaton.edges.len()).any(|at| tag >> at.min(63) & 1 == 1 && reads(at, props))
-        };
-        space.expand(&wanted, &test, limits)
-    }
-
-    fn number(&mut self, node: Node, at: u32) -> u32 {
-        let fresh = self.pairs.len() as u32;
-        let number = self.numbers.get_or_insert(node, at, fresh);
-        if number == fresh {
-            self.pairs.push((node, at));
-        }
-        number
-    }
-
-    fn next(&mut self, space: &Space, number: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
+    /// The next edge of a pair whose state is expanded, if it leads to a pair that passes the test.
+    /// `at` of an arc is the place of the transition among those of the state.
+    #[inline]
+    pub fn next(
+        &mut self,
+        space: &Space,
+        number: u32,
+        cursor: &mut (u32, u32),
+        test: impl Fn(Node, u32) -> bool,
+    ) -> Option<Arc> {
+        let Question { automaton, fair } = self.question;
         let (node, at) = self.pairs[number as usize];
         let props = space.props(node)?;
         let targets = space.targets(node);
         loop {
-            let edge = self.automaton.edges[at as usize].get(cursor.0 as usize)?;
-            if edge.label.allows(props)
-                && let Some(&target) = targets.get(cursor.1 as usize)
-            {
-                let mut marks = Marks::from(edge.marks);
-                if !self.fair.is_none() {
-                    let rules = space.edge_rules(node);
-                    marks |= self.fair.marks(rules[cursor.1 as usize], self.fair.enabled(rules));
-                }
-                cursor.1 += 1;
-                return Some(Arc { to: self.number(target, edge.to), marks, at: cursor.1 - 1 });
+            let edge = automaton.edges[at as usize].get(cursor.0 as usize)?;
+            if !edge.label.allows(props) {
+                *cursor = (cursor.0 + 1, 0);
+                continue;
             }
-            *cursor = (cursor.0 + 1, 0);
+            let Some(target) = targets.get(cursor.1 as usize) else {
+                *cursor = (cursor.0 + 1, 0);
+                continue;
+            };
+            cursor.1 += 1;
+            if !test(target, edge.to) {
+                continue;
+            }
+            let mut marks = Marks::from(edge.marks);
+            if !fair.is_none() {
+                let rules = space.edge_rules(node);
+                marks |= fair.marks(rules[cursor.1 as usize - 1], fair.enabled(rules));
+            }
+            return Some(Arc { to: self.number(target, edge.to), marks, at: cursor.1 - 1 });
         }
     }
 }
 
-/// The product as a graph, as far as it is explored. `at` of an arc is the place of the transition
-/// among those of the state.
-pub struct Explored<'p, 'a, 's> {
+/// The product as a graph, as far as states have been expanded.
+pub struct Expanded<'p, 'a, 's> {
     pub product: &'p mut Product<'a>,
     pub space: &'p Space<'s>,
 }
 
-impl Explored<'_, '_, '_> {
-    /// The next edge of any pair whose state is expanded.
-    pub fn arc_anywhere(&mut self, node: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
-        self.product.next(self.space, node, cursor)
-    }
-}
-
-impl Graph for Explored<'_, '_, '_> {
+impl Graph for Expanded<'_, '_, '_> {
     type Cursor = (u32, u32);
 
     fn arc(&mut self, node: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
-        // What lies beyond belongs to a later look.
-        if node as usize >= self.product.done {
-            return None;
-        }
-        self.product.next(self.space, node, cursor)
+        self.product.next(self.space, node, cursor, |_, _| true)
+    }
+}
+
+/// What has been reached of the automaton's accepting components, without ways between them: all
+/// accepted runs end there.
+pub struct Core<'p, 'a, 's> {
+    pub product: Product<'a>,
+    pub space: &'p Space<'s>,
+    reached: &'p Reached,
+    components: Vec<u32>,
+}
+
+impl<'p, 'a, 's> Core<'p, 'a, 's> {
+    pub fn new(question: Question<'a>, reached: &'p Reached, space: &'p Space<'s>) -> Self {
+        let (components, count) = question.automaton.components();
+        let accepting = question.automaton.accepting(&components, count);
+        let product = Product::with(question, |at| accepting[components[at] as usize]);
+        Core { product, space, reached, components }
+    }
+
+    /// All pairs.
+    pub fn pairs(&mut self) -> Vec<u32> {
+        let Core { product, reached, .. } = self;
+        let mut numbers = Vec::new();
+        reached.each(|node, at| {
+            if product.columns[at as usize].is_some() {
+                numbers.push(product.number(node, at));
+            }
+        });
+        numbers
+    }
+}
+
+impl Graph for Core<'_, '_, '_> {
+    type Cursor = (u32, u32);
+
+    fn arc(&mut self, node: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
+        let Core { product, space, reached, components } = self;
+        let component = components[product.pair(node).1 as usize];
+        let inside = |node, at: u32| components[at as usize] == component && reached.has(node, at);
+        product.next(space, node, cursor, inside)
     }
 }
 
@@ -224,14 +216,6 @@ impl Numbers {
         match width {
             0..=WIDTH_MAX => Numbers::Table { width, table: Vec::new() },
             _ => Numbers::Map(FxHashMap::default()),
-        }
-    }
-
-    /// Bytes that they take.
-    pub fn bytes(&self) -> usize {
-        match self {
-            Numbers::Table { table, .. } => 4 * table.capacity(),
-            Numbers::Map(map) => 16 * map.capacity(),
         }
     }
 

@@ -24,8 +24,12 @@ pub trait Graph {
     /// The next edge of the node.
     fn arc(&mut self, node: u32, cursor: &mut Self::Cursor) -> Option<Arc>;
 
-    /// These nodes are a component, all of whose edges have been seen.
-    fn close(&mut self, _nodes: &[u32]) {}
+    /// These nodes are a component, all of whose edges have been seen; with the marks of those inside,
+    /// and whether there are any. Says whether the nodes are forgotten: then their numbers may be
+    /// given to others.
+    fn close(&mut self, _nodes: &[u32], _marks: Marks, _is_cyclic: bool) -> bool {
+        false
+    }
 }
 
 /// A component that has an edge.
@@ -75,11 +79,6 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Bytes that the tables take.
-    pub fn bytes(&self) -> usize {
-        4 * (self.number.capacity() + self.open.capacity())
-    }
-
     fn number(&self, node: u32) -> u32 {
         self.number.get(node as usize).copied().unwrap_or(NEW)
     }
@@ -103,6 +102,9 @@ impl Walk {
         }
         if self.number(root) != NEW {
             return None;
+        }
+        if self.open.is_empty() {
+            self.last = 0;
         }
         let mut stack: Vec<Root> = Vec::new();
         let mut path: Vec<(u32, G::Cursor)> = Vec::new();
@@ -146,10 +148,10 @@ impl Walk {
                 let top = stack.pop().expect("just seen");
                 let start =
                     self.open.iter().rposition(|&other| other == node).expect("open until its root closes");
+                let is_forgotten = graph.close(&self.open[start..], top.marks, top.cyclic);
                 for &other in &self.open[start..] {
-                    self.number[other as usize] = CLOSED;
+                    self.number[other as usize] = if is_forgotten { NEW } else { CLOSED };
                 }
-                graph.close(&self.open[start..]);
                 match &mut found {
                     Some(found) if top.cyclic && wanted(top.marks) => {
                         found.push(Component { nodes: self.open.split_off(start), marks: top.marks });

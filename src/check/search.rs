@@ -1,14 +1,15 @@
 //! The search for a run that an automaton accepts, in the product with the state graph.
 //!
-//! Breadth-first ([`Target::explore`]): complete, in parallel, with short runs. The product is searched
-//! whenever it has doubled. Depth-first ([`Target::probe`]): a bounded look ahead on one thread, which
+//! Breadth-first ([`Target::explore`]): complete, in parallel, with short runs. What has been reached
+//! is searched whenever it has doubled. Depth-first ([`Target::probe`]): a bounded look ahead on one thread, which
 //! finds violations that are deep but lie on many paths.
 
 use super::emptiness;
 use super::fairness::FairTable;
 use super::lasso::{self, Lasso};
 use super::limits::Limits;
-use super::product::{Explored, Product};
+use super::product::{Core, Product, Question};
+use super::reached::Reached;
 use super::scc::{Arc, Graph, first_component};
 use super::space::{Node, Space};
 use crate::base::Interrupt;
@@ -26,8 +27,7 @@ pub enum Extent {
 
 /// What to look for.
 pub struct Target<'a> {
-    automaton: &'a Automaton,
-    fair: &'a FairTable,
+    question: Question<'a>,
     /// Automaton states that accept whatever follows; a run may end there.
     accepts_all: Vec<bool>,
 }
@@ -40,12 +40,13 @@ impl<'a> Target<'a> {
             .zip(&automaton.edges)
             .map(|(at, out)| out.iter().any(|e| e.to == at && e.label == Cube::ANY && e.marks == all))
             .collect();
-        Target { automaton, fair, accepts_all }
+        Target { question: Question { automaton, fair }, accepts_all }
     }
 
     /// Accepted fair runs that end in a cycle.
     pub fn with_cycle(automaton: &'a Automaton, fair: &'a FairTable) -> Self {
-        Target { automaton, fair, accepts_all: vec![false; automaton.edges.len()] }
+        let question = Question { automaton, fair };
+        Target { question, accepts_all: vec![false; automaton.edges.len()] }
     }
 
     /// A run from the root, if there is one.
@@ -56,32 +57,37 @@ impl<'a> Target<'a> {
         limits: &Limits,
         extent: Extent,
     ) -> Result<Option<Lasso>, Stop> {
-        let mut product = Product::new(root, self.automaton, self.fair);
+        let mut reached = Reached::new(root, self.question.automaton);
         let (grow, mut next_look) = match extent {
             Extent::Known => (false, usize::MAX),
             Extent::All { first_look } => (true, first_look),
         };
-        let mut seen = 0;
+        let mut is_near = reached.is_near(&self.accepts_all);
         loop {
-            let allowed = if grow { limits.check_states(product.len()) } else { Ok(()) };
-            let result = allowed.and_then(|()| product.advance(space, limits, grow));
+            if is_near {
+                let mut product = Product::new(self.question);
+                let starts = product.starts(root);
+                return lasso::shortest_open(&mut product, starts, space, |at| self.accepts_all[at as usize]);
+            }
+            let allowed = if grow { limits.check_states(reached.len()) } else { Ok(()) };
+            let result = allowed.and_then(|()| reached.advance(self.question, space, limits, grow));
             if result == Err(Stop::Interrupted(Interrupt::Cancelled)) {
                 return result.map(|()| None);
             }
-            let is_end = |number: usize| self.accepts_all[product.pair(number as u32).1 as usize];
-            if (seen..product.len()).any(is_end) {
-                return self.open_run(&mut product, space);
+            is_near = reached.is_near(&self.accepts_all);
+            if is_near {
+                continue;
             }
-            seen = product.len();
-            let complete = result.is_ok() && product.is_complete();
-            if complete || result.is_err() || product.len() >= next_look {
-                if let Some(run) = cyclic_run(&mut product, space)? {
+            let complete = result.is_ok() && reached.is_complete();
+            if complete || result.is_err() || reached.len() >= next_look {
+                if let Some(run) = self.cyclic_run(&reached, root, space)? {
                     return Ok(Some(run));
                 }
-                next_look = product.len() * 2;
+                next_look = reached.len() * 2;
             }
             result?;
             if complete {
+                space.gap(|node, props| grow && reached.reads(self.question, node, props))?;
                 return Ok(None);
             }
         }
@@ -96,11 +102,11 @@ impl<'a> Target<'a> {
         limits: &Limits,
         states_max: usize,
     ) -> Result<Option<Lasso>, Stop> {
-        let mut product = Product::new(root, self.automaton, self.fair);
-        let required = product.required();
-        let starts = product.starts();
+        let mut product = Product::new(self.question);
+        let starts = product.starts(root);
+        let required = self.question.required();
         let mut ahead = Ahead {
-            product: &mut product,
+            product,
             space,
             limits,
             accepts_all: &self.accepts_all,
@@ -110,34 +116,38 @@ impl<'a> Target<'a> {
             stop: None,
         };
         let found = first_component(&mut ahead, starts, |marks| marks & required == required);
-        let (reached_end, stop) = (ahead.reached_end, ahead.stop);
-        if stop == Some(Stop::Interrupted(Interrupt::Cancelled)) {
+        // Other reasons to stop will be met again by the search that follows.
+        if ahead.stop == Some(Stop::Interrupted(Interrupt::Cancelled)) {
             return Err(Stop::Interrupted(Interrupt::Cancelled));
         }
-        // Other reasons to stop will be met again by the search that follows.
-        product.close();
-        if reached_end {
-            self.open_run(&mut product, space)
-        } else if found.is_some() {
-            cyclic_run(&mut product, space)
+        if ahead.reached_end || found.is_some() {
+            self.explore(space, root, limits, Extent::Known)
         } else {
             Ok(None)
         }
     }
 
-    fn open_run(&self, product: &mut Product, space: &mut Space) -> Result<Option<Lasso>, Stop> {
-        lasso::shortest_open(product, space, |at| self.accepts_all[at as usize])
+    fn cyclic_run(&self, reached: &Reached, root: Node, space: &mut Space) -> Result<Option<Lasso>, Stop> {
+        let mut core = Core::new(self.question, reached, space);
+        let mut parts = emptiness::accepting(self.question, &mut core);
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let core = core.product;
+        let mut product = Product::new(self.question);
+        // Numbers are new, so their order stays.
+        for number in parts.iter_mut().flat_map(|part| &mut part.local.nodes) {
+            let (node, at) = core.pair(*number);
+            *number = product.number(node, at);
+        }
+        let starts = product.starts(root);
+        lasso::shortest(&mut product, starts, space, &parts).map(Some)
     }
-}
-
-fn cyclic_run(product: &mut Product, space: &mut Space) -> Result<Option<Lasso>, Stop> {
-    let parts = emptiness::accepting(product, space);
-    if parts.is_empty() { Ok(None) } else { lasso::shortest(product, space, &parts).map(Some) }
 }
 
 /// The product as a graph that expands states as they are reached, up to a bound.
 struct Ahead<'p, 'a, 's> {
-    product: &'p mut Product<'a>,
+    product: Product<'a>,
     space: &'p mut Space<'s>,
     limits: &'p Limits,
     accepts_all: &'p [bool],
@@ -171,7 +181,7 @@ impl Graph for Ahead<'_, '_, '_> {
                 cursor.insert((0, 0))
             }
         };
-        let arc = Explored { product: self.product, space: self.space }.arc_anywhere(node, place)?;
+        let arc = self.product.next(self.space, node, place, |_, _| true)?;
         self.reached_end = self.accepts_all[self.product.pair(arc.to).1 as usize];
         Some(arc)
     }

@@ -8,6 +8,8 @@
 
 use super::limits::Limits;
 use super::nodes::Nodes;
+use super::targets::{Row, Targets};
+use crate::base::Interrupt;
 use crate::graph::{RuleId, State, Stop, System, Worker};
 use rayon::ThreadPool;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,16 +19,25 @@ pub type Node = u32;
 
 /// States that a worker takes at a time.
 const CHUNK: usize = 64;
+/// States whose successors cannot be computed, before no more are tried.
+const GAPS_MAX: usize = 16;
+
 /// The explored part of a system.
 pub struct Space<'s> {
     workers: Vec<Box<dyn Worker + Send + 's>>,
+    /// For what was seen before.
+    witness: Box<dyn Worker + Send + 's>,
     pool: Option<&'s ThreadPool>,
     nodes: Nodes,
-    targets: Vec<Node>,
+    targets: Targets,
     /// The rules of the edges, if somebody needs them.
     rules: Option<Vec<RuleId>>,
     /// Hears about every batch.
     pub watcher: Option<Watcher>,
+    /// Nodes of which perhaps not all edges are known, and why that is.
+    gaps: Vec<(Node, Stop)>,
+    /// Room for what a single thread finds.
+    found: Found,
 }
 
 /// How far exploration is.
@@ -52,6 +63,9 @@ struct Found {
     /// Propositions, and the number of transitions if the state was expanded.
     rows: Vec<(u64, Option<u32>)>,
     transitions: Vec<(RuleId, State)>,
+    /// Rows of states that may have more transitions.
+    gaps: Vec<(usize, Stop)>,
+    /// Why it ended early.
     stop: Option<Stop>,
 }
 
@@ -63,11 +77,14 @@ impl<'s> Space<'s> {
         let boxed = |_| Box::new(system.worker()) as Box<dyn Worker + Send + 's>;
         Space {
             workers: (0..count).map(boxed).collect(),
+            witness: Box::new(system.witness()),
             pool,
             nodes: Nodes::default(),
-            targets: Vec::new(),
+            targets: Targets::default(),
             rules: keep_rules.then(Vec::new),
             watcher: None,
+            gaps: Vec::new(),
+            found: Found::default(),
         }
     }
 
@@ -89,8 +106,8 @@ impl<'s> Space<'s> {
 
     /// Bytes that the tables and the system take.
     pub fn memory(&self) -> usize {
-        let rules = self.rules.as_ref().map_or(0, Vec::capacity);
-        self.nodes.memory() + 4 * (self.targets.capacity() + rules) + self.workers[0].bytes()
+        let rules = 4 * self.rules.as_ref().map_or(0, Vec::capacity);
+        self.nodes.memory() + self.targets.memory() + rules + self.workers[0].bytes()
     }
 
     /// The system's number of a node.
@@ -111,8 +128,8 @@ impl<'s> Space<'s> {
 
     /// The successors of a node; none if it was not expanded.
     #[inline]
-    pub fn targets(&self, node: Node) -> &[Node] {
-        &self.targets[self.nodes.edges(node)]
+    pub fn targets(&self, node: Node) -> Row<'_> {
+        self.targets.row(self.nodes.edges(node))
     }
 
     /// Whether the successors of a node are known.
@@ -127,11 +144,9 @@ impl<'s> Space<'s> {
 
     /// The first rule that leads from one node to the other, asked of the system again.
     pub fn rule_between(&mut self, from: Node, to: Node) -> Result<RuleId, Stop> {
-        let mut out = Vec::new();
-        self.workers[0].successors(self.nodes.state(from), &mut out)?;
-        let target = self.nodes.state(to);
-        let found = out.iter().find(|(_, state)| *state == target);
-        Ok(found.map_or(RuleId::DEADLOCK, |&(rule, _)| rule))
+        let found = self.witness.step_between(self.nodes.state(from), None, self.nodes.state(to))?;
+        // Whoever replays the run will see it if there is none.
+        Ok(found.unwrap_or(RuleId::DEADLOCK))
     }
 
     /// Finds out the propositions of the given nodes, and the successors of those of which `test`
@@ -142,22 +157,23 @@ impl<'s> Space<'s> {
         test: &(dyn Fn(u64, u64) -> bool + Sync),
         limits: &Limits,
     ) -> Result<(), Stop> {
-        let open: Vec<Wanted> =
-            wanted.iter().copied().filter(|one| !self.nodes.is_expanded(one.node)).collect();
         limits.check_memory(self.memory())?;
         let progress = Progress { states: self.nodes.len(), transitions: self.targets.len() };
         if let Some(watcher) = &mut self.watcher {
             watcher(&progress);
         }
-        let chunks: Vec<&[Wanted]> = open.chunks(CHUNK).collect();
-        let Some(pool) = self.pool.filter(|_| chunks.len() > 1) else {
-            for chunk in chunks {
+        let Some(pool) = self.pool.filter(|_| wanted.len() > CHUNK) else {
+            for chunk in wanted.chunks(CHUNK) {
                 limits.check()?;
-                let found = look(&mut *self.workers[0], chunk, &self.nodes, test);
-                self.take(chunk, found)?;
+                let mut found = std::mem::take(&mut self.found);
+                look(&mut *self.workers[0], chunk, &self.nodes, test, &mut found);
+                let taken = self.take(chunk, &found);
+                self.found = found;
+                taken?;
             }
             return Ok(());
         };
+        let chunks: Vec<&[Wanted]> = wanted.chunks(CHUNK).collect();
         // Chunks are claimed in order, so when one has to stop, all before it are claimed too.
         let next = AtomicUsize::new(0);
         let stopped = AtomicUsize::new(usize::MAX);
@@ -172,10 +188,11 @@ impl<'s> Space<'s> {
                     if index >= chunks.len() || index > stopped.load(Ordering::Relaxed) {
                         return mine;
                     }
-                    let found = match limits.check() {
-                        Ok(()) => look(&mut **worker, chunks[index], nodes, test),
-                        Err(stop) => Found { stop: Some(stop), ..Found::default() },
-                    };
+                    let mut found = Found::default();
+                    match limits.check() {
+                        Ok(()) => look(&mut **worker, chunks[index], nodes, test, &mut found),
+                        Err(stop) => found.stop = Some(stop),
+                    }
                     if found.stop.is_some() {
                         stopped.fetch_min(index, Ordering::Relaxed);
                     }
@@ -189,35 +206,48 @@ impl<'s> Space<'s> {
             results[index] = Some(found);
         }
         for (chunk, found) in chunks.into_iter().zip(results) {
-            self.take(chunk, found.expect("chunks before a stop are done"))?;
+            self.take(chunk, &found.expect("chunks before a stop are done"))?;
         }
         Ok(())
     }
 
-    fn take(&mut self, chunk: &[Wanted], found: Found) -> Result<(), Stop> {
+    fn take(&mut self, chunk: &[Wanted], found: &Found) -> Result<(), Stop> {
         let mut transitions = &found.transitions[..];
-        for (one, &(props, count)) in chunk.iter().zip(&found.rows) {
+        let mut gaps = found.gaps.iter().peekable();
+        for (at, (one, &(props, count))) in chunk.iter().zip(&found.rows).enumerate() {
             self.nodes.set_props(one.node, props);
             let Some(count) = count else { continue };
             let (own, rest) = transitions.split_at(count as usize);
             transitions = rest;
-            self.add_edges(one.node, own)?;
+            let gap = gaps.next_if(|(row, _)| *row == at);
+            let deadlock = [(RuleId::DEADLOCK, self.nodes.state(one.node))];
+            self.add_edges(one.node, if own.is_empty() && gap.is_none() { &deadlock } else { own })?;
+            if let Some((_, why)) = gap {
+                self.gaps.push((one.node, why.clone()));
+                if self.gaps.len() > GAPS_MAX {
+                    return Err(why.clone());
+                }
+            }
         }
-        found.stop.map_or(Ok(()), Err)
+        found.stop.clone().map_or(Ok(()), Err)
+    }
+
+    /// Why a node that satisfies the test has perhaps more edges than are known.
+    pub fn gap(&self, test: impl Fn(Node, u64) -> bool) -> Result<(), Stop> {
+        let has_gap = |(node, _): &&(Node, Stop)| self.props(*node).is_some_and(|props| test(*node, props));
+        self.gaps.iter().find(has_gap).map_or(Ok(()), |(_, why)| Err(why.clone()))
     }
 
     fn add_edges(&mut self, node: Node, transitions: &[(RuleId, State)]) -> Result<(), Stop> {
         let start = self.targets.len();
-        let deadlock = [(RuleId::DEADLOCK, self.nodes.state(node))];
-        let transitions = if transitions.is_empty() { &deadlock } else { transitions };
         for &(rule, state) in transitions {
             let target = self.nodes.meet(state)?;
             // Equal edges are dropped where that is cheap.
-            let known = &self.targets[start..];
-            let equal = |&(at, &other): &(usize, &Node)| {
+            let known = self.targets.row(start..self.targets.len());
+            let equal = |(at, other): (usize, Node)| {
                 other == target && self.rules.as_ref().is_none_or(|rules| rules[start + at] == rule)
             };
-            if known.len() <= 32 && known.iter().enumerate().any(|edge| equal(&edge)) {
+            if known.len() <= 32 && known.iter().enumerate().any(equal) {
                 continue;
             }
             self.targets.push(target);
@@ -235,32 +265,38 @@ fn look(
     chunk: &[Wanted],
     nodes: &Nodes,
     test: &(dyn Fn(u64, u64) -> bool + Sync),
-) -> Found {
-    let mut found = Found::default();
-    let mut out = Vec::new();
+    found: &mut Found,
+) {
+    found.rows.clear();
+    found.transitions.clear();
+    found.gaps.clear();
+    found.stop = None;
     for one in chunk {
-        let state = nodes.state(one.node);
-        let row = (|| {
-            let props = nodes.props(one.node).map_or_else(|| worker.props(state), Ok)?;
-            if !test(one.tag, props) {
-                return Ok((props, None));
-            }
-            out.clear();
-            worker.successors(state, &mut out)?;
-            Ok((props, Some(out.len() as u32)))
-        })();
-        match row {
-            Ok(row) => {
-                if row.1.is_some() {
-                    found.transitions.extend_from_slice(&out);
-                }
-                found.rows.push(row);
-            }
+        let (state, known) = (nodes.state(one.node), nodes.props(one.node));
+        if let (Some(props), true) = (known, nodes.is_expanded(one.node)) {
+            found.rows.push((props, None));
+            continue;
+        }
+        let before = found.transitions.len();
+        let needed = |props| test(one.tag, props);
+        let looked = worker.look(state, known, &needed, &mut found.transitions);
+        let count = (found.transitions.len() - before) as u32;
+        match looked {
+            Ok((props, is_expanded)) => found.rows.push((props, is_expanded.then_some(count))),
             Err(stop) => {
-                found.stop = Some(stop);
-                break;
+                // What was found, here and elsewhere, may be enough for a violation.
+                let is_local = matches!(stop, Stop::Failed(_) | Stop::Interrupted(Interrupt::Depth));
+                match known.map_or_else(|| worker.props(state), Ok) {
+                    Ok(props) if is_local => {
+                        found.gaps.push((found.rows.len(), stop));
+                        found.rows.push((props, Some(count)));
+                    }
+                    _ => {
+                        found.stop = Some(stop);
+                        return;
+                    }
+                }
             }
         }
     }
-    found
 }

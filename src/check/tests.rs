@@ -366,17 +366,28 @@ fn large_predicates() {
 
 #[test]
 fn vacuity() {
-    let verdict = |text: &str, props: u64| {
-        let system = Explicit { initial: 0, edges: vec![vec![(RuleId(0), 0)]], props: vec![props] };
-        let mut formulas = Formulas::default();
-        let formula = parse(&mut formulas, text).expect("well-formed");
-        let mut checker = Checker::new(&system, None, Options::default()).expect("no conditions");
-        checker.check(&mut formulas, formula).expect("an answer").verdict
-    };
-    assert_eq!(verdict("p0 |-> p1", 2), Verdict::Holds { vacuous: true });
-    assert_eq!(verdict("p0 |-> p1", 3), Verdict::Holds { vacuous: false });
-    assert_eq!(verdict("p0 |-> [] p1", 2), Verdict::Holds { vacuous: true });
-    assert_eq!(verdict("[] <> p1", 2), Verdict::Holds { vacuous: false });
+    let fair = Fairness { weak: vec![vec![RuleId(0)]], strong: vec![vec![RuleId(0)]] };
+    for options in [
+        Options::default(),
+        Options { automaton_only: true, ..Options::default() },
+        Options { fairness: fair, ..Options::default() },
+    ] {
+        let verdict = |text: &str, props: u64| {
+            let system = Explicit { initial: 0, edges: vec![vec![(RuleId(0), 0)]], props: vec![props] };
+            let mut formulas = Formulas::default();
+            let formula = parse(&mut formulas, text).expect("well-formed");
+            let mut checker = Checker::new(&system, None, options.clone()).expect("few conditions");
+            let answer = checker.check(&mut formulas, formula).expect("an answer");
+            (answer.verdict, answer.method == Method::Formula)
+        };
+        let holds = |vacuous, by_itself| (Verdict::Holds { vacuous }, by_itself);
+        assert_eq!(verdict("p0 |-> p1", 2), holds(true, false));
+        assert_eq!(verdict("p0 |-> p1", 3), holds(false, false));
+        assert_eq!(verdict("p0 |-> [] p1", 2), holds(true, false));
+        assert_eq!(verdict("[] <> p1", 2), holds(false, false));
+        assert_eq!(verdict("False |-> p1", 2), holds(true, true));
+        assert_eq!(verdict("p0 /\\ ~ p0 |-> p1", 3), holds(true, true));
+    }
 }
 
 #[test]
@@ -488,7 +499,7 @@ fn deep_violations_are_found_without_everything_above() {
     }
 }
 
-/// A line of states, one of which cannot be expanded.
+/// A line of states, one of which can be expanded in part only.
 struct Broken;
 
 impl System for Broken {
@@ -504,13 +515,18 @@ impl Worker for Broken {
     }
     fn successors(&mut self, state: State, out: &mut Vec<(RuleId, State)>) -> Result<(), Stop> {
         if state == 300 {
+            out.push((RuleId(1), 1000));
             return Err(Stop::Failed("no end".to_owned()));
+        }
+        if state >= 1000 {
+            out.push((RuleId(0), state));
+            return Ok(());
         }
         out.extend([(RuleId(0), state + 1), (RuleId(1), state / 2 + 5)]);
         Ok(())
     }
     fn props(&mut self, state: State) -> Result<u64, Stop> {
-        Ok(u64::from(state < 200) | u64::from(state > 320) << 1)
+        Ok(u64::from(state < 200) | u64::from(state > 320) << 1 | u64::from(state == 2000) << 2)
     }
 }
 
@@ -518,8 +534,16 @@ impl Worker for Broken {
 fn systems_that_fail_somewhere() {
     let many = pool(3);
     let failed = Verdict::Unknown(Stop::Failed("no end".to_owned()));
-    let cases =
-        [("[] p0", false), ("[] ~ p1", true), ("[] <> ~ p0", false), ("<> p1", false), ("[] True", true)];
+    let cases = [
+        ("[] p0", false),
+        // What comes before the failure counts, but it is not all there is.
+        ("[] ~ p1", false),
+        ("[] (p0 -> O O O ~ p1)", true),
+        ("[] ~ p2", true),
+        ("[] <> ~ p0", false),
+        ("<> p1", false),
+        ("[] True", true),
+    ];
     for (text, is_unknown) in cases {
         for pool in [None, Some(&many)] {
             let mut formulas = Formulas::default();
@@ -527,10 +551,56 @@ fn systems_that_fail_somewhere() {
             let mut checker = Checker::new(&Broken, pool, Options::default()).expect("no conditions");
             let verdict = checker.check(&mut formulas, formula).expect("an answer").verdict;
             match text {
-                "[] True" => assert_eq!(verdict, Verdict::Holds { vacuous: false }),
+                "[] True" => assert_eq!(verdict, Verdict::Holds { vacuous: true }),
                 _ if is_unknown => assert_eq!(verdict, failed, "{text}"),
                 _ => assert!(matches!(verdict, Verdict::Violated(_)), "{text}: {verdict:?}"),
             }
+        }
+    }
+}
+
+/// Counts how often states are expanded, except by witnesses.
+struct Counted(Explicit, std::sync::atomic::AtomicUsize);
+
+struct Counting<'a>(&'a Counted, bool);
+
+impl System for Counted {
+    type Worker<'a> = Counting<'a>;
+    fn worker(&self) -> Counting<'_> {
+        Counting(self, true)
+    }
+    fn witness(&self) -> Counting<'_> {
+        Counting(self, false)
+    }
+}
+
+impl Worker for Counting<'_> {
+    fn initial(&mut self) -> Result<State, Stop> {
+        Ok(self.0.0.initial)
+    }
+    fn successors(&mut self, state: State, out: &mut Vec<(RuleId, State)>) -> Result<(), Stop> {
+        self.0.1.fetch_add(self.1.into(), std::sync::atomic::Ordering::Relaxed);
+        (&self.0.0).successors(state, out)
+    }
+    fn props(&mut self, state: State) -> Result<u64, Stop> {
+        (&self.0.0).props(state)
+    }
+}
+
+#[test]
+fn showing_a_violation_is_not_counted() {
+    let edges = (0..20).map(|i| vec![(RuleId(0), (i + 1) % 20), (RuleId(1), i)]).collect();
+    let ring = Counted(Explicit { initial: 0, edges, props: vec![0; 20] }, Default::default());
+    for text in ["<> p0", "O O O p0", "[] <> p0"] {
+        for counterexample in [Counterexample::Short, Counterexample::Maude] {
+            let mut formulas = Formulas::default();
+            let formula = parse(&mut formulas, text).expect("well-formed");
+            let options = Options { close: true, counterexample, ..Options::default() };
+            let mut checker = Checker::new(&ring, None, options).expect("no conditions");
+            let answer = checker.check(&mut formulas, formula).expect("an answer");
+            assert!(matches!(answer.verdict, Verdict::Violated(_)), "{text}");
+            let count = ring.1.swap(0, std::sync::atomic::Ordering::Relaxed);
+            assert!(count <= answer.states, "{text}: {count} of {}", answer.states);
         }
     }
 }

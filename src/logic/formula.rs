@@ -80,6 +80,23 @@ impl Formulas {
         (0..=formula.index()).filter(|&index| wanted[index]).map(Formula::from_index).collect()
     }
 
+    /// The parts in order, which refer to each other by their places in it: equal formulas have equal
+    /// outlines, whatever else there is.
+    pub fn outline(&self, formula: Formula) -> Vec<Node> {
+        let parts = self.parts(formula);
+        let place = |f: Formula| Formula::from_index(parts.binary_search(&f).expect("a part"));
+        let outlined = |&part: &Formula| match self.node(part) {
+            Node::Not(f) => Node::Not(place(f)),
+            Node::And(f, g) => Node::And(place(f), place(g)),
+            Node::Or(f, g) => Node::Or(place(f), place(g)),
+            Node::Next(f) => Node::Next(place(f)),
+            Node::Until(f, g) => Node::Until(place(f), place(g)),
+            Node::Release(f, g) => Node::Release(place(f), place(g)),
+            leaf @ (Node::True | Node::False | Node::Prop(_)) => leaf,
+        };
+        parts.iter().map(outlined).collect()
+    }
+
     /// The propositions of a formula in ascending order.
     pub fn props(&self, formula: Formula) -> Vec<PropId> {
         let mut props: Vec<PropId> = self

@@ -7,8 +7,9 @@
 //! the start for ever would be lost.
 
 use super::reader::Reader;
-use crate::graph::Seed;
+use crate::graph::{Seed, Sprout, Stop};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Where the automaton is, and from which pair of the boundary before it got there.
@@ -19,18 +20,31 @@ pub struct Entry {
     pub origin: u32,
 }
 
-/// States at one depth with their automaton states.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Level {
-    pub seeds: Vec<Seed>,
+/// States at one depth with their automaton states. They are sprouts while runs are followed, and
+/// seeds where a layer ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Level<S = Seed> {
+    pub seeds: Vec<S>,
     /// Where the entries of each state end.
     pub ends: Vec<u32>,
     pub entries: Vec<Entry>,
 }
 
-impl Level {
+impl<S> Default for Level<S> {
+    fn default() -> Self {
+        Level { seeds: Vec::new(), ends: Vec::new(), entries: Vec::new() }
+    }
+}
+
+impl<S: Copy> Level<S> {
+    /// The same with other names for the states.
+    pub fn map<T>(&self, names: impl FnMut(S) -> Result<T, Stop>) -> Result<Level<T>, Stop> {
+        let seeds = self.seeds.iter().copied().map(names).collect::<Result<_, Stop>>()?;
+        Ok(Level { seeds, ends: self.ends.clone(), entries: self.entries.clone() })
+    }
+
     /// One state. Each entry is its own origin.
-    pub fn single(seed: Seed, ats: impl IntoIterator<Item = u32>) -> Self {
+    pub fn single(seed: S, ats: impl IntoIterator<Item = u32>) -> Self {
         let entries: Vec<Entry> = (0..).zip(ats).map(|(origin, at)| Entry { at, origin }).collect();
         Level { seeds: vec![seed], ends: vec![entries.len() as u32], entries }
     }
@@ -50,7 +64,7 @@ impl Level {
     }
 
     /// Where the entries of a state are.
-    pub fn range(&self, state: usize) -> std::ops::Range<usize> {
+    pub fn range(&self, state: usize) -> Range<usize> {
         let start = if state == 0 { 0 } else { self.ends[state - 1] };
         start as usize..self.ends[state] as usize
     }
@@ -66,11 +80,14 @@ impl Level {
     }
 
     /// One state of the level, or all, each pair its own origin.
-    pub fn restarted(&self, state: Option<usize>) -> Level {
-        let (states, pairs) = match state {
-            Some(state) => (state..state + 1, self.range(state)),
-            None => (0..self.len(), 0..self.entries.len()),
-        };
+    pub fn restarted(&self, state: Option<usize>) -> Level<S> {
+        self.piece(state.map_or(0..self.len(), |state| state..state + 1))
+    }
+
+    /// Some states of the level, each pair its own origin.
+    pub fn piece(&self, states: Range<usize>) -> Level<S> {
+        let start = |state: usize| if state == 0 { 0 } else { self.ends[state - 1] as usize };
+        let pairs = start(states.start)..start(states.end);
         let own = |pair: usize| Entry { origin: pair as u32, ..self.entries[pair] };
         let first = pairs.start as u32;
         Level {
@@ -101,8 +118,8 @@ impl Boundary {
 /// A level that is being put together; states and entries keep the order in which they came.
 #[derive(Debug, Default)]
 pub struct Gather {
-    numbers: FxHashMap<Seed, u32>,
-    seeds: Vec<Seed>,
+    numbers: FxHashMap<Sprout, u32>,
+    seeds: Vec<Sprout>,
     /// The first and last of a state's entries in `cells`.
     chains: Vec<(u32, u32)>,
     /// Entries, each with the next one of the same state.
@@ -113,7 +130,7 @@ const NONE: u32 = u32::MAX;
 
 impl Gather {
     /// Adds a pair unless it is there.
-    pub fn add(&mut self, seed: Seed, entry: Entry) {
+    pub fn add(&mut self, seed: Sprout, entry: Entry) {
         let fresh = self.seeds.len() as u32;
         let number = *self.numbers.entry(seed).or_insert(fresh) as usize;
         let cell = self.cells.len() as u32;
@@ -141,7 +158,7 @@ impl Gather {
     }
 
     /// The level. With a reader, pairs that others make superfluous are dropped.
-    pub fn finish(self, reader: Option<&Reader>) -> Level {
+    pub fn finish(self, reader: Option<&Reader>) -> Level<Sprout> {
         let mut level =
             Level { ends: Vec::with_capacity(self.seeds.len()), seeds: self.seeds, entries: Vec::new() };
         let mut own = Vec::new();

@@ -7,7 +7,7 @@
 
 use super::boundary::{Boundary, Entry, Level};
 use super::post::Census;
-use crate::graph::{Region, Stop};
+use crate::graph::{Region, Seed, Stop};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -58,7 +58,7 @@ impl fmt::Display for CheckpointError {
     }
 }
 
-const MAGIC: &[u8] = b"rwl layers 1\n";
+const MAGIC: &[u8] = b"rwl layers 2\n";
 
 /// An open checkpoint.
 #[derive(Debug)]
@@ -68,8 +68,15 @@ pub struct Checkpoint {
     last: Mutex<Instant>,
 }
 
-/// Boundaries, and which places of the last one are done.
-pub type Saved = (Vec<(Arc<Boundary>, Census)>, Option<Vec<bool>>);
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Saved {
+    pub boundaries: Vec<(Arc<Boundary>, Census)>,
+    /// Which places of the last one are done.
+    pub done: Option<Vec<bool>>,
+    /// Whether the premise of the formula was met.
+    pub is_met: bool,
+}
 
 impl Checkpoint {
     /// Opens the directory and reads what is there.
@@ -81,26 +88,33 @@ impl Checkpoint {
         match (checkpoint.saving.resume, exists) {
             (false, true) => return Err(CheckpointError::Exists(directory.clone())),
             // It may have ended before anything was saved.
-            (_, false) => return Ok((checkpoint, (Vec::new(), None))),
+            (_, false) => return Ok((checkpoint, Saved::default())),
             (true, true) => {}
         }
-        let mut saved: Vec<(Arc<Boundary>, Census)> = Vec::new();
-        while let Some(bytes) = checkpoint.read(Some(saved.len()))? {
-            let before = saved.last().map(|(boundary, _)| boundary.clone());
-            let boundary = load(&bytes, region, before);
-            saved.push(boundary.ok_or_else(|| CheckpointError::Damaged(checkpoint.path(Some(saved.len()))))?);
+        let mut saved = Saved::default();
+        while let Some(bytes) = checkpoint.read(Some(saved.boundaries.len()))? {
+            let before = saved.boundaries.last().map(|(boundary, _)| boundary.clone());
+            let path = checkpoint.path(Some(saved.boundaries.len()));
+            match load(&bytes, region, before) {
+                Ok(Some(Stored { boundary, census, is_met })) => {
+                    saved.boundaries.push((boundary, census));
+                    saved.is_met |= is_met;
+                }
+                Ok(None) => return Err(CheckpointError::Damaged(path)),
+                Err(_) => return Err(CheckpointError::Io(path, "there is no room for it".to_owned())),
+            }
         }
-        let mut done = None;
         if let Some(bytes) = checkpoint.read(None)? {
             let mut cursor = Cursor(&bytes);
-            let count = saved.last().map_or(0, |(boundary, _)| boundary.level.len());
-            let belongs = cursor.number() == Some(saved.len() as u64) && cursor.0.len() == count;
-            if !belongs {
+            let count = saved.boundaries.last().map_or(0, |(boundary, _)| boundary.level.len());
+            let belongs = cursor.number() == Some(saved.boundaries.len() as u64);
+            saved.is_met |= cursor.number() == Some(1);
+            if !belongs || cursor.0.len() != count {
                 return Err(CheckpointError::Damaged(checkpoint.path(None)));
             }
-            done = Some(cursor.0.iter().map(|&byte| byte != 0).collect());
+            saved.done = Some(cursor.0.iter().map(|&byte| byte != 0).collect());
         }
-        Ok((checkpoint, (saved, done)))
+        Ok((checkpoint, saved))
     }
 
     /// The file of a boundary, or of the final layer.
@@ -115,34 +129,25 @@ impl Checkpoint {
         number: usize,
         boundary: &Boundary,
         census: Census,
+        is_met: bool,
         region: &mut R,
     ) -> Result<(), Stop> {
-        let mut out = Vec::new();
-        let level = &boundary.level;
-        let counts = [census.states, census.counterexample_states, census.pairs];
-        let numbers = counts.map(|count| count as u64);
-        for number in [u64::from(boundary.depth), level.len() as u64].into_iter().chain(numbers) {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
-        let mut bytes = Vec::new();
-        for (index, &seed) in level.seeds.iter().enumerate() {
-            bytes.clear();
-            region.write(seed, &mut bytes)?;
-            for part in [&bytes[..], &pack(level.entries(index))[..]] {
-                out.extend_from_slice(&(part.len() as u64).to_le_bytes());
-                out.extend_from_slice(part);
-            }
-        }
-        self.write(Some(number), &out)
+        self.write(Some(number), &store(boundary, census, is_met, region)?)
     }
 
     /// Saves which places of the last of so many boundaries are done, if it is time to.
-    pub fn save_done(&self, boundaries: usize, done: impl Fn() -> Vec<bool>, now: bool) -> Result<(), Stop> {
+    pub fn save_done(
+        &self,
+        boundaries: usize,
+        done: impl Fn() -> Vec<bool>,
+        is_met: bool,
+    ) -> Result<(), Stop> {
         let Ok(mut last) = self.last.try_lock() else { return Ok(()) };
-        if !now && last.elapsed() < self.saving.interval {
+        if last.elapsed() < self.saving.interval {
             return Ok(());
         }
         let mut out = (boundaries as u64).to_le_bytes().to_vec();
+        out.extend_from_slice(&u64::from(is_met).to_le_bytes());
         out.extend(done().into_iter().map(u8::from));
         self.write(None, &out)?;
         *last = Instant::now();
@@ -204,21 +209,74 @@ fn pack(entries: &[Entry]) -> Vec<u8> {
         .collect()
 }
 
-/// A boundary as it was saved; none if something is wrong with it.
-fn load<R: Region>(
+/// A boundary that was stored.
+pub struct Stored {
+    pub boundary: Arc<Boundary>,
+    pub census: Census,
+    /// Had the premise of a leads-to been true?
+    pub is_met: bool,
+}
+
+/// A boundary as bytes that mean the same to every process that has the same system.
+pub fn store<R: Region>(
+    boundary: &Boundary,
+    census: Census,
+    is_met: bool,
+    region: &mut R,
+) -> Result<Vec<u8>, Stop> {
+    let mut out = Vec::new();
+    let level = &boundary.level;
+    let counts = [census.states, census.counterexample_states, census.pairs, is_met.into()];
+    let numbers = counts.map(|count| count as u64);
+    for number in [u64::from(boundary.depth), level.len() as u64].into_iter().chain(numbers) {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    let mut bytes = Vec::new();
+    for (index, &seed) in level.seeds.iter().enumerate() {
+        bytes.clear();
+        region.write(seed, &mut bytes)?;
+        for part in [&bytes[..], &pack(level.entries(index))[..]] {
+            out.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            out.extend_from_slice(part);
+        }
+    }
+    Ok(out)
+}
+
+/// The boundary that was stored so; none if something is wrong with it.
+pub fn load<R: Region>(
     bytes: &[u8],
     region: &mut R,
     before: Option<Arc<Boundary>>,
-) -> Option<(Arc<Boundary>, Census)> {
+) -> Result<Option<Stored>, Stop> {
+    let mut stopped = None;
+    let mut read = |bytes: &[u8]| match region.read(bytes) {
+        Ok(seed) => Some(seed),
+        Err(Stop::Failed(_)) => None,
+        Err(stop) => {
+            stopped = Some(stop);
+            None
+        }
+    };
+    let boundary = load_with(bytes, &mut read, before);
+    stopped.map_or(Ok(boundary), Err)
+}
+
+fn load_with(
+    bytes: &[u8],
+    read: &mut dyn FnMut(&[u8]) -> Option<Seed>,
+    before: Option<Arc<Boundary>>,
+) -> Option<Stored> {
     let mut cursor = Cursor(bytes);
     let depth = u32::try_from(cursor.number()?).ok()?;
     let count = cursor.number()?;
     let mut number = || cursor.number().map(|number| number as usize);
     let census = Census { states: number()?, counterexample_states: number()?, pairs: number()? };
+    let is_met = cursor.number()? == 1;
     let origins = before.as_ref().map_or(usize::MAX, |before| before.level.entries.len());
     let mut level = Level::default();
     for _ in 0..count {
-        level.seeds.push(region.read(cursor.bytes()?).ok()?);
+        level.seeds.push(read(cursor.bytes()?)?);
         let mut entries = Cursor(cursor.bytes()?);
         while let Some(word) = entries.number() {
             let entry = Entry { at: (word >> 32) as u32, origin: word as u32 };
@@ -230,20 +288,20 @@ fn load<R: Region>(
         level.ends.push(level.entries.len() as u32);
     }
     let is_whole = cursor.0.is_empty() && before.as_ref().is_none_or(|before| before.depth <= depth);
-    is_whole.then(|| (Arc::new(Boundary { level, depth, before }), census))
+    is_whole.then(|| Stored { boundary: Arc::new(Boundary { level, depth, before }), census, is_met })
 }
 
 /// What is left to read.
-struct Cursor<'a>(&'a [u8]);
+pub struct Cursor<'a>(pub &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    fn number(&mut self) -> Option<u64> {
+    pub fn number(&mut self) -> Option<u64> {
         let (first, rest) = self.0.split_first_chunk::<8>()?;
         self.0 = rest;
         Some(u64::from_le_bytes(*first))
     }
 
-    fn bytes(&mut self) -> Option<&'a [u8]> {
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         let (part, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;

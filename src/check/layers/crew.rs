@@ -18,36 +18,49 @@ pub struct Crew<'a, R> {
 
 /// How much memory may be used, and for what.
 pub struct Budget<'a> {
-    /// All of it, without the table of verified pairs.
+    /// All of it.
     pub bytes_max: Option<usize>,
     /// What a thread may use for one sub-state space, whatever there is.
     pub part_max: Option<usize>,
     pub threads: usize,
-    /// Bytes that the regions share.
-    pub shared: &'a (dyn Fn() -> usize + Sync),
+    /// Bytes that the regions take.
+    pub regions: Box<dyn Fn() -> usize + Sync + 'a>,
+    /// Bytes of verified pairs.
+    pub verified: Box<dyn Fn() -> usize + Sync + 'a>,
     /// Bytes of the boundaries.
     pub held: AtomicUsize,
 }
 
 impl Budget<'_> {
-    /// Bytes that a thread may use now.
+    fn taken(&self) -> usize {
+        (self.regions)() + (self.verified)() + self.held.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that may be taken beside what is in use. Some are left, since tables that grow take more
+    /// for a moment.
+    pub fn room(&self) -> usize {
+        self.bytes_max.map_or(usize::MAX, |all| (all - all / 8).saturating_sub(self.taken()))
+    }
+
+    /// Bytes that a thread may use now for open pairs.
     pub fn share(&self) -> usize {
-        let taken = (self.shared)() + self.held.load(Ordering::Relaxed);
-        let share = self.bytes_max.map_or(usize::MAX, |all| all.saturating_sub(taken) / self.threads);
-        self.part_max.map_or(share, |own| own.min(share))
+        self.bytes_max.map_or(usize::MAX, |all| all.saturating_sub(self.taken()) / self.threads)
     }
 
-    /// Whether hardly anything is left for sub-state spaces, however small they are.
+    /// Whether nothing more should be taken.
     pub fn is_exhausted(&self) -> bool {
-        let taken = (self.shared)() + self.held.load(Ordering::Relaxed);
-        self.bytes_max.is_some_and(|all| taken > all - all / 8)
+        self.room() == 0
     }
 
-    /// Whether so many bytes may be used beside what all share and hold.
+    /// Whether there would be clearly more if everything was forgotten.
+    pub fn is_crowded(&self) -> bool {
+        self.bytes_max.is_some_and(|all| (self.regions)() + (self.verified)() > all / 2)
+    }
+
+    /// Whether so many bytes may be used beside what is in use.
     pub fn check(&self, bytes: usize) -> Result<(), Stop> {
-        let taken = (self.shared)() + self.held.load(Ordering::Relaxed) + bytes;
         match self.bytes_max {
-            Some(all) if taken > all => Err(Stop::Interrupted(Interrupt::Memory)),
+            Some(all) if self.taken() + bytes > all => Err(Stop::Interrupted(Interrupt::Memory)),
             _ => Ok(()),
         }
     }
@@ -71,9 +84,6 @@ impl<R: Region + Send> Crew<'_, R> {
         let (limits, budget) = (self.limits, self.budget);
         let work = |region: &mut R, chunk: Range<usize>| {
             limits.check()?;
-            if region.own_bytes() > budget.share() {
-                region.clear();
-            }
             work(region, chunk)
         };
         for batch in chunks.chunks(BATCH) {

@@ -2,7 +2,7 @@
 
 use super::boundary::{Boundary, Entry, Level};
 use super::cache::Cache;
-use super::checkpoint::{Checkpoint, CheckpointError, Saving};
+use super::checkpoint::{Checkpoint, CheckpointError, Saved, Saving};
 use super::crew::Crew;
 use super::last;
 use super::meter::Meter;
@@ -11,7 +11,8 @@ use super::post::{Census, post, read};
 use super::queue::{Halted, Queue, Task, Violation};
 use super::reader::Reader;
 use super::{Layer, Layers};
-use crate::graph::{Region, Seed, Stop};
+use crate::base::Interrupt;
+use crate::graph::{Region, Sprout, Stop};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -20,11 +21,13 @@ pub struct Check<'c, R> {
     pub crew: Crew<'c, R>,
     pub reader: &'c Reader,
     pub meter: &'c Meter<'c>,
+    /// Makes the regions forget.
+    forget: &'c (dyn Fn() + Sync),
     checkpoint: Option<Checkpoint>,
     /// From the initial state on.
-    boundaries: Vec<(Arc<Boundary>, Census)>,
-    /// Places of the last boundary that an earlier run has searched.
-    done: Option<Vec<bool>>,
+    pub boundaries: Vec<(Arc<Boundary>, Census)>,
+    /// Places of the last boundary that have been searched.
+    pub done: Option<Vec<bool>>,
 }
 
 /// States at a boundary for each thread, and the depth that is enough whatever is there.
@@ -32,30 +35,43 @@ const AUTO_STATES: usize = 64;
 const AUTO_DEPTH_MAX: u32 = 64;
 
 impl<'c, R: Region + Send> Check<'c, R> {
-    pub fn new(crew: Crew<'c, R>, reader: &'c Reader, meter: &'c Meter<'c>) -> Self {
-        Check { crew, reader, meter, checkpoint: None, boundaries: Vec::new(), done: None }
+    pub fn new(
+        crew: Crew<'c, R>,
+        reader: &'c Reader,
+        meter: &'c Meter<'c>,
+        forget: &'c (dyn Fn() + Sync),
+    ) -> Self {
+        Check { crew, reader, meter, forget, checkpoint: None, boundaries: Vec::new(), done: None }
     }
 
     /// Saves from now on, and goes on with what is there if it is to.
     pub fn open(&mut self, saving: Saving) -> Result<(), CheckpointError> {
-        let (checkpoint, (boundaries, done)) = Checkpoint::open(saving, &mut self.crew.regions[0])?;
+        let (checkpoint, saved) = Checkpoint::open(saving, &mut self.crew.regions[0])?;
+        let Saved { boundaries, done, is_met } = saved;
+        if is_met {
+            self.meter.set_met();
+        }
+        self.checkpoint = Some(checkpoint);
+        self.resume(boundaries, done);
+        Ok(())
+    }
+
+    /// Goes on with what has been done elsewhere.
+    pub fn resume(&mut self, boundaries: Vec<(Arc<Boundary>, Census)>, done: Option<Vec<bool>>) {
         let bytes: usize = boundaries.iter().map(|(boundary, _)| boundary.level.bytes()).sum();
         self.crew.budget.held.fetch_add(bytes, Ordering::Relaxed);
-        (self.checkpoint, self.boundaries, self.done) = (Some(checkpoint), boundaries, done);
-        Ok(())
+        (self.boundaries, self.done) = (boundaries, done);
     }
 
     /// All layers but the last.
     pub fn divide(&mut self, layers: &Layers) -> Result<Option<Violation>, Stop> {
         if self.boundaries.is_empty() {
-            let region = &mut self.crew.regions[0];
-            let initial = region.initial()?;
-            let seed = region.seed(initial)?;
+            let initial = self.crew.regions[0].initial()?;
             let starts = self.reader.automaton.initial.iter().copied();
             if let Some(at) = starts.clone().find(|&at| self.reader.accepts_all[at as usize]) {
-                return Ok(Some(self.end(seed, Entry { at, origin: 0 }, 0)));
+                return Ok(Some(self.end(initial, Entry { at, origin: 0 }, 0)?));
             }
-            self.add(Level::single(seed, starts), 0)?;
+            self.add(Level::single(initial, starts), 0)?;
         }
         let depths = match layers {
             Layers::Depths(depths) => depths.iter().map(|&depth| Some(depth)).collect(),
@@ -74,44 +90,65 @@ impl<'c, R: Region + Send> Check<'c, R> {
     fn layer(&mut self, steps: Option<u32>) -> Result<Option<Violation>, Stop> {
         let (before, census) = self.boundaries.last().cloned().expect("there is a boundary");
         self.meter.begin(self.boundaries.len(), before.depth, census.pairs, 0);
-        let mut level = before.level.restarted(None);
+        let mut level = before.level.restarted(None).map(|seed| self.crew.regions[0].plant(seed))?;
         let enough = AUTO_STATES * self.crew.budget.threads;
         let mut taken = 0;
         while !level.is_empty()
             && steps.map_or(level.len() < enough && taken < AUTO_DEPTH_MAX, |steps| taken < steps)
         {
-            let next = post(&level, &mut self.crew, self.reader, self.meter, true)?;
+            let next = match post(&level, &mut self.crew, self.reader, self.meter, true) {
+                Err(Stop::Interrupted(Interrupt::Memory)) => {
+                    // The levels before are of no use any more.
+                    self.forget_all_but(&mut level)?;
+                    post(&level, &mut self.crew, self.reader, self.meter, true)?
+                }
+                next => next?,
+            };
             taken += 1;
-            if let Some((seed, entry)) = next.end {
-                return Ok(Some(self.end(seed, entry, before.depth + taken)));
+            if let Some((state, entry)) = next.end {
+                return Ok(Some(self.end(state, entry, before.depth + taken)?));
             }
             level = next.level;
         }
         self.meter.finish(census.pairs);
         // Where all runs end early, the layer keeps the depth that was asked for.
-        self.add(level, before.depth + steps.unwrap_or(taken))?;
+        self.add(level, before.depth.saturating_add(steps.unwrap_or(taken)))?;
         Ok(None)
     }
 
+    /// Makes the regions forget everything but a level.
+    fn forget_all_but(&mut self, level: &mut Level<Sprout>) -> Result<(), Stop> {
+        let region = &mut self.crew.regions[0];
+        let seeds = level.map(|state| region.seed(state))?;
+        (self.forget)();
+        *level = seeds.map(|seed| region.plant(seed))?;
+        Ok(())
+    }
+
     /// A pair from which everything is accepted, as a violation.
-    fn end(&self, seed: Seed, entry: Entry, depth: u32) -> Violation {
+    fn end(&mut self, state: Sprout, entry: Entry, depth: u32) -> Result<Violation, Stop> {
+        let seed = self.crew.regions[0].seed(state)?;
         let before = self.boundaries.last().map(|(boundary, _)| boundary.clone());
         let level = Level { seeds: vec![seed], ends: vec![1], entries: vec![entry] };
         let boundary = Arc::new(Boundary { level, depth, before });
-        let suffix = Suffix { at: entry.at, seeds: vec![seed], back: None };
-        Violation { task: Task { path: vec![0], boundary }, suffix }
+        let suffix = Suffix::end(seed, entry.at);
+        Ok(Violation { task: Task { path: vec![0], boundary }, suffix })
     }
 
     /// The next boundary.
-    fn add(&mut self, mut level: Level, depth: u32) -> Result<(), Stop> {
+    fn add(&mut self, mut level: Level<Sprout>, depth: u32) -> Result<(), Stop> {
         let census = read(&mut level, &mut self.crew, self.reader)?;
+        let level = level.map(|state| self.crew.regions[0].seed(state))?;
         let before = self.boundaries.last().map(|(boundary, _)| boundary.clone());
         self.crew.budget.held.fetch_add(level.bytes(), Ordering::Relaxed);
         let boundary = Arc::new(Boundary { level, depth, before });
         if let Some(checkpoint) = &self.checkpoint {
-            checkpoint.save_boundary(self.boundaries.len(), &boundary, census, &mut self.crew.regions[0])?;
+            let is_met = self.meter.is_met();
+            let region = &mut self.crew.regions[0];
+            checkpoint.save_boundary(self.boundaries.len(), &boundary, census, is_met, region)?;
         }
         self.boundaries.push((boundary, census));
+        self.done = None;
         Ok(())
     }
 
@@ -125,15 +162,15 @@ impl<'c, R: Region + Send> Check<'c, R> {
         let (count, boundaries) = (boundary.level.len(), self.boundaries.len());
         let done = self.done.take().unwrap_or_else(|| vec![false; count]);
         self.meter.begin(boundaries, boundary.depth, count, done.iter().filter(|&&done| done).count());
-        let Check { crew, reader, meter, checkpoint, .. } = self;
+        let Check { crew, reader, meter, checkpoint, forget, done: searched, .. } = self;
         let checkpoint = &*checkpoint;
         let shared = Shared { reader, cache, meter, budget: crew.budget, limits: crew.limits };
         let save = |queue: &Queue| match checkpoint {
-            Some(checkpoint) => checkpoint.save_done(boundaries, || queue.done(), false),
+            Some(checkpoint) => checkpoint.save_done(boundaries, || queue.done(), meter.is_met()),
             None => Ok(()),
         };
-        let last = last::search(crew, shared, boundary, done, &save);
-        *splits = last.splits;
+        let last = last::search(crew, forget, shared, boundary, done, &save);
+        (*splits, *searched) = (last.splits, Some(last.done));
         Ok((last.violation, last.halted))
     }
 

@@ -3,12 +3,16 @@
 //! A sub-state space that does not fit is split: by the same argument that separates layers, it
 //! violates the formula exactly if one of the pairs some steps later does. If splitting again and
 //! again, ever deeper, does not help, there is a strongly connected component that is too large.
+//!
+//! If the memory is full of what earlier sub-state spaces have left, all of it is forgotten, verified
+//! pairs included, and the present ones are searched again, the first of them alone if need be.
 
 use super::boundary::{Boundary, Level};
 use super::crew::Crew;
 use super::part::{Outcome, Part, Shared, Suffix};
 use super::post::post;
 use super::queue::{Halted, Queue, Task, Violation};
+use crate::base::Interrupt;
 use crate::graph::{Region, Stop};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -20,6 +24,8 @@ pub struct Last {
     pub halted: Option<Halted>,
     /// How many sub-state spaces were split.
     pub splits: usize,
+    /// The places that are done.
+    pub done: Vec<bool>,
 }
 
 /// Splits of splits; each goes four times as deep as the one before.
@@ -33,6 +39,7 @@ const STEPS_MAX: u32 = 32;
 /// after each that ends.
 pub fn search<R: Region + Send>(
     crew: &mut Crew<R>,
+    forget: &(dyn Fn() + Sync),
     shared: Shared,
     boundary: Arc<Boundary>,
     done: Vec<bool>,
@@ -40,16 +47,27 @@ pub fn search<R: Region + Send>(
 ) -> Last {
     let queue = Queue::new(boundary, done);
     let splits = AtomicUsize::new(0);
-    let work = |region: &mut R| {
+    let forget = || {
+        shared.cache.clear();
+        forget();
+    };
+    let work = |(thread, region): (usize, &mut R)| {
         let _alarm = Alarm(&queue);
-        let mut part = Part::new(region, shared);
-        while let Some(task) = queue.take() {
+        let mut part = Part::new(region, shared, thread);
+        while let Some(task) = queue.take(&forget) {
             let level = &task.boundary.level;
             let ats: Vec<u32> = level.entries(task.state()).iter().map(|entry| entry.at).collect();
-            match part.search(level.seeds[task.state()], &ats, &|| queue.is_moot(&task)) {
+            let mut outcome = part.search(level.seeds[task.state()], &ats, &|| queue.interest(&task));
+            if outcome == Outcome::Exhausted && !queue.give_back(&task) {
+                // Nothing else runs.
+                forget();
+                outcome = Outcome::Overflow;
+            }
+            match outcome {
                 Outcome::Clean => end(&queue, shared, &task, None, saved),
                 Outcome::Violated(suffix) => queue.violate(Violation { task, suffix }),
                 Outcome::Moot => queue.drop_moot(),
+                Outcome::Exhausted => {}
                 Outcome::Stopped(stop) => queue.stop(Halted::Stop(stop)),
                 Outcome::Overflow => match split(part.region(), shared, &task) {
                     Ok(Split::Children(children)) => {
@@ -57,17 +75,21 @@ pub fn search<R: Region + Send>(
                         end(&queue, shared, &task, Some(children), saved);
                     }
                     Ok(Split::Violated(violation)) => queue.violate(violation),
+                    Err(Halted::Stop(Stop::Interrupted(Interrupt::Memory))) if queue.give_back(&task) => {}
                     Err(halted) => queue.stop(halted),
                 },
             }
         }
     };
     match crew.pool {
-        Some(pool) => pool.install(|| crew.regions.par_iter_mut().with_max_len(1).for_each(work)),
-        None => crew.regions.iter_mut().take(1).for_each(work),
+        Some(pool) => {
+            pool.install(|| crew.regions.par_iter_mut().enumerate().with_max_len(1).for_each(work));
+        }
+        None => crew.regions.iter_mut().take(1).enumerate().for_each(work),
     }
+    let done = queue.done();
     let (violation, halted) = queue.into_result();
-    Last { violation, halted, splits: splits.into_inner() }
+    Last { violation, halted, splits: splits.into_inner(), done }
 }
 
 /// Nobody waits for a thread that panics.
@@ -111,18 +133,20 @@ fn split<R: Region + Send>(region: &mut R, shared: Shared, task: &Task) -> Resul
     let steps_max = STEPS_MAX.max(2 * steps_min);
     let mut crew =
         Crew { regions: vec![&mut *region], pool: None, budget: shared.budget, limits: shared.limits };
-    let mut level = task.boundary.level.restarted(Some(task.state()));
+    let level = task.boundary.level.restarted(Some(task.state()));
+    let mut level = level.map(|seed| crew.regions[0].plant(seed)).map_err(Halted::Stop)?;
     let mut depth = task.boundary.depth;
     let boundary =
         |level: Level, depth: u32| Arc::new(Boundary { level, depth, before: Some(task.boundary.clone()) });
     for steps in 1..=steps_max {
         let next = post(&level, &mut crew, shared.reader, shared.meter, true).map_err(Halted::Stop)?;
         (level, depth) = (next.level, depth + 1);
-        if let Some((seed, entry)) = next.end {
+        if let Some((state, entry)) = next.end {
+            let seed = crew.regions[0].seed(state).map_err(Halted::Stop)?;
             let single = Level { seeds: vec![seed], ends: vec![1], entries: vec![entry] };
             let path = task.path.iter().copied().chain([0]).collect();
             let task = Task { path, boundary: boundary(single, depth) };
-            let suffix = Suffix { at: entry.at, seeds: vec![seed], back: None };
+            let suffix = Suffix::end(seed, entry.at);
             return Ok(Split::Violated(Violation { task, suffix }));
         }
         let enough = steps >= steps_min && level.len() >= CHILDREN;
@@ -130,6 +154,6 @@ fn split<R: Region + Send>(region: &mut R, shared: Shared, task: &Task) -> Resul
             break;
         }
     }
-    region.clear();
+    let level = level.map(|state| crew.regions[0].seed(state)).map_err(Halted::Stop)?;
     Ok(Split::Children(boundary(level, depth)))
 }

@@ -1,7 +1,8 @@
 //! How far a check is, for those who watch.
 
+use crate::check::classify::Predicate;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A look at a running check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,6 +26,9 @@ pub type Watcher<'a> = &'a (dyn Fn(&Progress) + Sync);
 /// Counters that all threads use.
 pub struct Meter<'a> {
     watcher: Option<Watcher<'a>>,
+    /// What must be true somewhere, or the formula holds for want of it.
+    premise: Option<Predicate>,
+    is_met: AtomicBool,
     place: Mutex<(usize, u32, usize)>,
     done: AtomicUsize,
     states: AtomicUsize,
@@ -32,9 +36,37 @@ pub struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub fn new(watcher: Option<Watcher<'a>>) -> Self {
+    pub fn new(watcher: Option<Watcher<'a>>, premise: Option<Predicate>) -> Self {
         let zero = || AtomicUsize::new(0);
-        Meter { watcher, place: Mutex::default(), done: zero(), states: zero(), hits: zero() }
+        let is_met = AtomicBool::new(premise.is_none());
+        Meter {
+            watcher,
+            premise,
+            is_met,
+            place: Mutex::default(),
+            done: zero(),
+            states: zero(),
+            hits: zero(),
+        }
+    }
+
+    /// There is a state with these propositions.
+    #[inline]
+    pub fn meet(&self, props: u64) {
+        if !self.is_met() && self.premise.as_ref().is_some_and(|premise| premise.holds(props)) {
+            self.set_met();
+        }
+    }
+
+    /// The premise is known to be true somewhere.
+    pub fn set_met(&self) {
+        self.is_met.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the premise was true somewhere, or there is none.
+    #[inline]
+    pub fn is_met(&self) -> bool {
+        self.is_met.load(Ordering::Relaxed)
     }
 
     /// A layer begins, with so many sub-state spaces, some of which may be done.

@@ -23,6 +23,7 @@
 //! assert_eq!(answer.layers.len(), 2);
 //! ```
 
+pub mod apart;
 mod boundary;
 mod cache;
 mod checkpoint;
@@ -44,16 +45,20 @@ pub use meter::{Progress, Watcher};
 pub use post::Census;
 pub use trace::Run;
 
-use super::{CheckError, Failure, Limits};
+use super::classify::{Class, classify};
+use super::fairness::FairTable;
+use super::{CheckError, Failure, Fairness, Limits};
 use crate::graph::{Regions, Stop};
 use crate::logic::{Formula, Formulas, PROPS_MAX, SizeLimits, TranslateError, simplify};
+use boundary::Boundary;
 use cache::Cache;
 use crew::{Budget, Crew};
 use divide::Check;
 use meter::Meter;
-use queue::Halted;
+use queue::{Halted, Violation};
 use rayon::ThreadPool;
 use reader::Reader;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use trace::Tracer;
 
@@ -73,14 +78,18 @@ pub struct Options<'a> {
     pub layers: Layers,
     /// `memory_max` is for everything: boundaries, regions, what they share, and verified pairs.
     pub limits: Limits,
-    /// Bytes for verified pairs; by default a quarter of the memory.
+    /// Bytes for verified pairs; by default half of the memory, if there is room.
     pub cache_bytes: Option<usize>,
     /// Bytes for one sub-state space; by default what the memory allows.
     pub space_bytes: Option<usize>,
+    /// Which runs count.
+    pub fairness: Fairness,
     /// Give every counterexample a cycle, even if its prefix alone violates the formula.
     pub close: bool,
     /// States that may be explored once more to make a counterexample short.
     pub short_states_max: u64,
+    /// Check the final layer as well.
+    pub conquer: bool,
     pub saving: Option<Saving>,
     pub watcher: Option<Watcher<'a>>,
 }
@@ -92,8 +101,10 @@ impl Default for Options<'_> {
             limits: Limits::default(),
             cache_bytes: None,
             space_bytes: None,
+            fairness: Fairness::default(),
             close: false,
             short_states_max: 1 << 18,
+            conquer: true,
             saving: None,
             watcher: None,
         }
@@ -116,6 +127,10 @@ pub enum Reason {
     /// A sub-state space does not fit into memory however it is divided, so it has a strongly
     /// connected component that does not fit. Only more memory helps, or a smaller system.
     Component,
+    /// The final layer was not asked for.
+    Divided,
+    /// Not all that is searched elsewhere has an answer; the text says more.
+    Elsewhere(String),
 }
 
 /// A layer but the last.
@@ -129,10 +144,22 @@ pub struct Layer {
     pub end: Census,
 }
 
+/// How far a check has come, so that a later one of the same formula in the same regions can go on.
+#[derive(Debug, Default)]
+pub struct Division {
+    boundaries: Vec<(Arc<Boundary>, Census)>,
+    /// Places of the last boundary whose sub-state spaces have been searched and are clean.
+    done: Option<Vec<bool>>,
+    /// Has the premise of a leads-to been true?
+    is_met: bool,
+}
+
 /// A verdict and what it took.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     pub verdict: Verdict,
+    /// A leads-to that holds since its premise is never true, or a formula that every system satisfies.
+    pub is_vacuous: bool,
     /// All layers but the last.
     pub layers: Vec<Layer>,
     /// Sub-state spaces of the final layer that were split since they did not fit.
@@ -150,10 +177,12 @@ pub struct Answer {
 pub enum Error {
     Check(CheckError),
     Checkpoint(CheckpointError),
+    /// What was given belongs to another system or formula, or is nothing that was stored.
+    Foreign,
 }
 
 /// Without a memory limit, verified pairs take at most so much.
-const CACHE_BYTES: usize = 1 << 28;
+const CACHE_BYTES: usize = 1 << 30;
 
 /// Checks that every run from the initial state satisfies the formula. With a pool, all its threads
 /// work; the verdict does not depend on their number, nor does the counterexample if it is among
@@ -165,69 +194,156 @@ pub fn check<G: Regions>(
     formula: Formula,
     options: Options,
 ) -> Result<Answer, Error> {
-    let translate = |error| Error::Check(CheckError::Translate(error));
-    let normal = formulas.normal(formula);
-    if formulas.props(normal).iter().any(|prop| prop.0 >= PROPS_MAX) {
-        return Err(translate(TranslateError::TooManyPropositions));
+    go_on(regions, pool, formulas, formula, &mut Division::default(), options)
+}
+
+/// The same from where an earlier check has stopped. The layers of the options are all layers, those
+/// that are done included.
+pub fn go_on<G: Regions>(
+    regions: &G,
+    pool: Option<&ThreadPool>,
+    formulas: &mut Formulas,
+    formula: Formula,
+    division: &mut Division,
+    options: Options,
+) -> Result<Answer, Error> {
+    let site = Site::new(regions, pool, formulas, formula, &options)?;
+    if site.is_trivial() {
+        return Ok(site.answer(Verdict::Holds, Vec::new(), 0));
     }
-    let negated = formulas.negated(formula);
-    let automaton = simplify(formulas, negated, SizeLimits::default()).map_err(translate)?.automaton;
-    let mut answer = Answer {
-        verdict: Verdict::Holds,
-        layers: Vec::new(),
-        splits: 0,
-        automaton: automaton.edges.len(),
-        states: 0,
-        hits: 0,
-    };
-    if automaton.edges.is_empty() {
-        // No run of any system violates it.
-        return Ok(answer);
+    let mut check = site.check(regions, pool, &options.limits);
+    let Division { boundaries, done, is_met } = std::mem::take(division);
+    check.resume(boundaries, done);
+    if is_met {
+        site.meter.set_met();
     }
-    let (reader, meter) = (Reader::new(automaton), Meter::new(options.watcher));
-    let threads = pool.map_or(1, ThreadPool::current_num_threads);
-    let memory = options.limits.memory_max.map(|bytes| bytes as usize);
-    let cache_bytes = options.cache_bytes.unwrap_or(memory.map_or(CACHE_BYTES, |all| all / 4));
-    let budget = Budget {
-        bytes_max: memory.map(|all| all.saturating_sub(cache_bytes)),
-        part_max: options.space_bytes,
-        threads,
-        shared: &|| regions.bytes(),
-        held: AtomicUsize::new(0),
-    };
-    let crew = Crew {
-        regions: (0..threads).map(|_| regions.region()).collect(),
-        pool,
-        budget: &budget,
-        limits: &options.limits,
-    };
-    let mut check = Check::new(crew, &reader, &meter);
-    if let Some(mut saving) = options.saving {
+    if let Some(mut saving) = options.saving.clone() {
         saving.identity.extend_from_slice(format!("\n{:?}\n", options.layers).as_bytes());
         check.open(saving).map_err(Error::Checkpoint)?;
     }
+    let mut splits = 0;
     let found = check.divide(&options.layers).and_then(|violation| match violation {
         Some(violation) => Ok((Some(violation), None)),
-        None => check.conquer(&Cache::new(cache_bytes), &mut answer.splits),
+        None if !options.conquer => Ok((None, None)),
+        None => check.conquer(&site.cache, &mut splits),
     });
+    if let Ok((Some(_), _)) = found {
+        // The run is searched for with all the memory there is.
+        regions.forget();
+        site.cache.clear();
+    }
+    let is_met = site.meter.is_met();
+    *division = Division { boundaries: check.boundaries.clone(), done: check.done.take(), is_met };
+    let verdict = judge(regions, &mut check, formulas, formula, &options, found)?;
+    Ok(site.answer(verdict, check.layers(), splits))
+}
+
+/// What the search for violations came to.
+type Found = Result<(Option<Violation>, Option<Halted>), Stop>;
+
+/// The verdict that follows, a violation with the run that shows it.
+fn judge<'a, G: Regions>(
+    regions: &'a G,
+    check: &mut Check<'a, G::Region<'a>>,
+    formulas: &mut Formulas,
+    formula: Formula,
+    options: &Options,
+    found: Found,
+) -> Result<Verdict, Error> {
     let verdict = found.map_err(Failure::Stop).and_then(|found| match found {
         (Some(violation), _) => {
-            let Check { crew, reader, meter, .. } = &mut check;
-            let (close, states_max) = (options.close, options.short_states_max);
-            let mut tracer = Tracer { regions, crew, reader, meter, close, states_max };
+            let mut tracer = tracer(regions, check, options);
             tracer.run(formulas, formula, violation).map(Verdict::Violated)
         }
         (None, Some(Halted::Component)) => Ok(Verdict::Unknown(Reason::Component)),
         (None, Some(Halted::Stop(stop))) => Err(Failure::Stop(stop)),
+        (None, None) if !options.conquer => Ok(Verdict::Unknown(Reason::Divided)),
         (None, None) => Ok(Verdict::Holds),
     });
-    answer.verdict = match verdict {
-        Ok(verdict) => verdict,
-        Err(Failure::Stop(stop)) => Verdict::Unknown(Reason::Stopped(stop)),
-        Err(Failure::Check(error)) => return Err(Error::Check(error)),
-    };
-    answer.layers = check.layers();
-    let progress = meter.progress();
-    (answer.states, answer.hits) = (progress.states, progress.hits);
-    Ok(answer)
+    match verdict {
+        Ok(verdict) => Ok(verdict),
+        Err(Failure::Stop(stop)) => Ok(Verdict::Unknown(Reason::Stopped(stop))),
+        Err(Failure::Check(error)) => Err(Error::Check(error)),
+    }
+}
+
+fn tracer<'t, 'a, G: Regions>(
+    regions: &'a G,
+    check: &'t mut Check<'a, G::Region<'a>>,
+    options: &'t Options,
+) -> Tracer<'t, 'a, G> {
+    let Check { crew, reader, meter, .. } = check;
+    let Options { fairness, close, short_states_max: states_max, .. } = options;
+    Tracer { regions, crew, reader, meter, fairness, close: *close, states_max: *states_max }
+}
+
+/// What a check works with.
+struct Site<'a> {
+    reader: Reader,
+    meter: Meter<'a>,
+    budget: Budget<'a>,
+    cache: Arc<Cache>,
+    /// Makes the regions forget.
+    forget: Box<dyn Fn() + Sync + 'a>,
+}
+
+impl<'a> Site<'a> {
+    fn new<G: Regions>(
+        regions: &'a G,
+        pool: Option<&ThreadPool>,
+        formulas: &mut Formulas,
+        formula: Formula,
+        options: &Options<'a>,
+    ) -> Result<Self, Error> {
+        let translate = |error| Error::Check(CheckError::Translate(error));
+        let normal = formulas.normal(formula);
+        if formulas.props(normal).iter().any(|prop| prop.0 >= PROPS_MAX) {
+            return Err(translate(TranslateError::TooManyPropositions));
+        }
+        let negated = formulas.negated(formula);
+        let automaton = simplify(formulas, negated, SizeLimits::default()).map_err(translate)?.automaton;
+        let fair = FairTable::new(&options.fairness).ok_or(Error::Check(CheckError::TooManyConditions))?;
+        let premise = match classify(formulas, normal) {
+            Some(Class::LeadsTo(premise, _) | Class::LeadsToAlways(premise, _)) => Some(premise),
+            _ => None,
+        };
+        let (reader, meter) = (Reader::new(automaton, fair), Meter::new(options.watcher, premise));
+        let memory = options.limits.memory_max.map(|bytes| bytes as usize);
+        let cache_bytes = options.cache_bytes.unwrap_or(memory.map_or(CACHE_BYTES, |all| all / 2));
+        let cache = Arc::new(Cache::new(cache_bytes, reader.automaton.edges.len()));
+        let verified = cache.clone();
+        let budget = Budget {
+            bytes_max: memory,
+            part_max: options.space_bytes,
+            threads: pool.map_or(1, ThreadPool::current_num_threads),
+            regions: Box::new(|| regions.bytes()),
+            verified: Box::new(move || verified.bytes()),
+            held: AtomicUsize::new(0),
+        };
+        let forget = Box::new(|| regions.forget());
+        Ok(Site { reader, meter, budget, cache, forget })
+    }
+
+    /// Whether no run of any system violates the formula.
+    fn is_trivial(&self) -> bool {
+        self.reader.automaton.edges.is_empty()
+    }
+
+    fn check<'s, G: Regions>(
+        &'s self,
+        regions: &'s G,
+        pool: Option<&'s ThreadPool>,
+        limits: &'s Limits,
+    ) -> Check<'s, G::Region<'s>> {
+        let threads = (0..self.budget.threads).map(|_| regions.region()).collect();
+        let crew = Crew { regions: threads, pool, budget: &self.budget, limits };
+        Check::new(crew, &self.reader, &self.meter, &*self.forget)
+    }
+
+    fn answer(&self, verdict: Verdict, layers: Vec<Layer>, splits: usize) -> Answer {
+        let Progress { states, hits, .. } = self.meter.progress();
+        let is_vacuous = verdict == Verdict::Holds && (self.is_trivial() || !self.meter.is_met());
+        let automaton = self.reader.automaton.edges.len();
+        Answer { verdict, is_vacuous, layers, splits, automaton, states, hits }
+    }
 }

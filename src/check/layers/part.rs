@@ -1,21 +1,24 @@
-//! The search of sub-state spaces in one region: does an accepted run start from a pair?
+//! The search of sub-state spaces by one thread: does an accepted run start from a pair?
 //!
-//! The product of states and automaton is walked depth-first; states are expanded when they are
-//! first needed. The region is kept from one sub-state space to the next as long as it fits, since
-//! what was searched without finding anything need not be searched again; and each component that
-//! closes is put into the table that all threads share.
+//! The product of states and automaton is walked depth-first. Only pairs of components that are still
+//! open are remembered here, so this takes little memory unless components are large. A component that
+//! closes without an accepted run goes to the table of verified pairs, which all threads share and
+//! which is the only memory of what was searched; a sub-state space that is too large for the table
+//! would be searched again and again, so it is given up.
 
-use super::cache::Cache;
+use super::cache::{Cache, Group, Table};
 use super::crew::Budget;
 use super::meter::Meter;
 use super::reader::Reader;
 use crate::base::Interrupt;
 use crate::check::Limits;
-use crate::check::emptiness::{Accepting, Local};
+use crate::check::emptiness::{Accepting, Local, fair_parts};
 use crate::check::lasso::{shortest_in, shortest_path};
-use crate::check::product::Numbers;
-use crate::check::scc::{Arc, Component, Graph, Marks, Walk};
-use crate::graph::{Region, RuleId, Seed, State, Stop};
+use crate::check::scc::{Arc, Graph, Marks, Walk};
+use crate::graph::{Region, RuleId, Seed, Sprout, Stop};
+use hashbrown::HashTable;
+use rustc_hash::FxHashMap;
+use std::sync::RwLockReadGuard;
 
 /// What all threads share during the search.
 #[derive(Clone, Copy)]
@@ -35,9 +38,20 @@ pub enum Outcome {
     Violated(Suffix),
     /// It takes too much memory, even alone.
     Overflow,
+    /// There is no memory left for anybody, or others need it.
+    Exhausted,
     /// The caller lost interest.
     Moot,
     Stopped(Stop),
+}
+
+/// What the caller thinks of a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interest {
+    Search,
+    Moot,
+    /// Everything is to be forgotten.
+    GiveUp,
 }
 
 /// An accepted run from a pair on.
@@ -46,267 +60,343 @@ pub struct Suffix {
     /// The automaton state at its start.
     pub at: u32,
     pub seeds: Vec<Seed>,
+    /// By which rule each state is left, if that is known and matters.
+    pub rules: Vec<Option<RuleId>>,
     /// Where it goes on after its end; without, any way to go on will do.
     pub back: Option<usize>,
+}
+
+impl Suffix {
+    /// A state from which everything is accepted.
+    pub fn end(seed: Seed, at: u32) -> Self {
+        Suffix { at, seeds: vec![seed], rules: vec![Some(RuleId::END)], back: None }
+    }
 }
 
 /// Why a walk ends early.
 enum Halt {
     Overflow,
+    Exhausted,
     Moot,
     Stop(Stop),
     /// At a pair from which everything is accepted.
     End(u32),
+    /// A component that contains an accepted run.
+    Accepted(Vec<Accepting>),
 }
 
 /// One thread's region and what it knows of the product there.
 pub struct Part<'a, R> {
     region: R,
     shared: Shared<'a>,
-    /// Propositions by state, and where its successors are; `NEW` if it was not expanded.
-    states: Vec<(u64, u64)>,
-    targets: Vec<State>,
-    /// State and automaton state by number, with `VERIFIED` if it need not be searched.
-    pairs: Vec<(State, u32)>,
-    numbers: Numbers,
+    /// Which of the threads this is. Each begins with other transitions of a state, or threads that meet
+    /// would go on together and do everything twice.
+    thread: usize,
+    /// While it searches.
+    table: Option<RwLockReadGuard<'a, Table>>,
+    /// Open pairs by number; the numbers of closed ones are free.
+    pairs: Vec<Pair>,
+    free: Vec<u32>,
+    numbers: HashTable<u32>,
+    /// The transitions of the pairs on the way to the present one.
+    transitions: Vec<(RuleId, Sprout)>,
+    /// The fairness conditions that open pairs enable; empty if there are none.
+    enabled: Vec<Marks>,
     walk: Walk,
-    /// Pairs in closed components.
-    closed: usize,
     halt: Option<Halt>,
-    /// States are not expanded any more.
-    frozen: bool,
-    transitions: Vec<(RuleId, State)>,
-    /// Bytes that may be used.
-    share: usize,
-    /// Since the meter was last told.
-    expanded: usize,
-    hits: usize,
+    /// What is verified with a pair of an automaton state, in a state with some propositions.
+    covered: FxHashMap<(u32, u64), Box<[Group]>>,
+    /// Pairs closed in this sub-state space.
+    closed: usize,
+    /// Since others were last told.
+    recent: Recent,
 }
 
-const NEW: u64 = u64::MAX;
-const LENGTH_BITS: u32 = 20;
-const VERIFIED: u32 = 1 << 31;
+#[derive(Default)]
+struct Recent {
+    expanded: usize,
+    hits: usize,
+    made: usize,
+    filled: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    state: Sprout,
+    at: u32,
+    /// Where its transitions are, as long as it is on the way to the present one.
+    start: u32,
+    props: u64,
+}
+
 /// After so many expansions time, interest and what others use are looked at.
 const LOOK: usize = 128;
-/// What an open pair takes on the stacks of the walk.
-const OPEN_BYTES: usize = 96;
+/// What an open pair takes, with its number and on the stacks of the walk.
+const OPEN_BYTES: usize = 128;
+/// What a closed one takes in the table.
+const CLOSED_BYTES: usize = 11;
+const COVERED_MAX: usize = 1 << 12;
+/// Room for open pairs that is kept from one search to the next.
+const PAIRS_KEPT: usize = 1 << 14;
 
 impl<'a, R: Region> Part<'a, R> {
-    pub fn new(mut region: R, shared: Shared<'a>) -> Self {
-        region.clear();
+    pub fn new(region: R, shared: Shared<'a>, thread: usize) -> Self {
         Part {
             region,
             shared,
-            states: Vec::new(),
-            targets: Vec::new(),
+            thread,
+            table: None,
             pairs: Vec::new(),
-            numbers: Numbers::new(shared.reader.automaton.edges.len()),
-            walk: Walk::default(),
-            closed: 0,
-            halt: None,
-            frozen: false,
+            free: Vec::new(),
+            numbers: HashTable::new(),
             transitions: Vec::new(),
-            share: usize::MAX,
-            expanded: 0,
-            hits: 0,
+            enabled: Vec::new(),
+            walk: Walk::default(),
+            halt: None,
+            covered: FxHashMap::default(),
+            closed: 0,
+            recent: Recent::default(),
         }
     }
 
-    /// The region, for other work between two searches that starts from nothing.
+    /// The region, for other work between two searches.
     pub fn region(&mut self) -> &mut R {
-        self.clear();
         &mut self.region
     }
 
     fn clear(&mut self) {
-        self.region.clear();
-        self.states = Vec::new();
-        self.targets = Vec::new();
-        self.pairs = Vec::new();
-        self.numbers = Numbers::new(self.shared.reader.automaton.edges.len());
-        self.walk = Walk::default();
-        (self.closed, self.halt, self.frozen) = (0, None, false);
+        (self.pairs, self.free, self.numbers) = (Vec::new(), Vec::new(), HashTable::new());
+        (self.transitions, self.enabled, self.walk) = (Vec::new(), Vec::new(), Walk::default());
+        self.halt = None;
     }
 
     fn bytes(&self) -> usize {
-        let own = 16 * self.states.capacity() + 4 * self.targets.capacity() + 8 * self.pairs.capacity();
-        let open = OPEN_BYTES * (self.pairs.len() - self.closed);
-        self.region.own_bytes() + own + open + self.numbers.bytes() + self.walk.bytes()
+        OPEN_BYTES * (self.pairs.len() - self.free.len()) + 16 * self.transitions.len()
     }
 
-    /// Searches for an accepted run from the state with one of these automaton states. `is_moot`
-    /// says when nobody cares any more.
-    pub fn search(&mut self, seed: Seed, ats: &[u32], is_moot: &dyn Fn() -> bool) -> Outcome {
-        let open: Vec<u32> =
-            ats.iter().copied().filter(|&at| !self.shared.cache.is_verified(seed, at)).collect();
-        self.hits += ats.len() - open.len();
-        if open.is_empty() {
-            return Outcome::Clean;
-        }
-        loop {
-            let was_empty = self.pairs.is_empty();
-            let outcome = self.try_search(seed, &open, is_moot);
-            self.shared.meter.add(std::mem::take(&mut self.expanded), std::mem::take(&mut self.hits));
-            if outcome != Outcome::Clean {
-                self.clear();
-            }
-            if outcome != Outcome::Overflow || was_empty {
-                return outcome;
-            }
-        }
-    }
-
-    fn try_search(&mut self, seed: Seed, ats: &[u32], is_moot: &dyn Fn() -> bool) -> Outcome {
-        let required = self.shared.reader.required;
-        let root = match self.region.enter(seed) {
-            Ok(root) => root,
-            Err(stop) => return Outcome::Stopped(stop),
+    /// Searches for an accepted run from the state with one of these automaton states. `interest`
+    /// says whether anybody still cares.
+    pub fn search(&mut self, seed: Seed, ats: &[u32], interest: &dyn Fn() -> Interest) -> Outcome {
+        self.closed = 0;
+        let outcome = match self.region.plant(seed) {
+            Ok(state) => self.search_from(state, ats, interest),
+            Err(stop) => self.stopped(stop),
         };
+        self.tell();
+        self.table = None;
+        if outcome != Outcome::Clean || self.pairs.len() > PAIRS_KEPT {
+            self.clear();
+        }
+        outcome
+    }
+
+    fn stopped(&self, stop: Stop) -> Outcome {
+        match stop {
+            Stop::Interrupted(Interrupt::Memory) => Outcome::Exhausted,
+            stop => Outcome::Stopped(stop),
+        }
+    }
+
+    fn search_from(&mut self, state: Sprout, ats: &[u32], interest: &dyn Fn() -> Interest) -> Outcome {
+        let Shared { reader, .. } = self.shared;
+        // Strong fairness is decided when a component is complete.
+        let is_wanted =
+            |marks: Marks| marks & reader.required == reader.required && reader.fair.strong() == 0;
         for &at in ats {
-            let number = self.number(root, at);
-            if self.pairs[number as usize].1 & VERIFIED != 0 {
-                continue;
-            }
-            if self.shared.reader.accepts_all[at as usize] {
+            let Some(number) = self.number(state, at) else { continue };
+            if reader.accepts_all[at as usize] {
                 self.halt = Some(Halt::End(number));
             }
             let mut walk = std::mem::take(&mut self.walk);
-            let mut graph = Watched { part: self, is_moot };
-            let found = walk.visit(&mut graph, number, |marks: Marks| marks & required == required, None);
+            let found = walk.visit(&mut Watched { part: self, interest }, number, is_wanted, None);
             self.walk = walk;
             let suffix = match (found, self.halt.take()) {
-                (Some(component), _) => self.cyclic(number, component),
+                (Some(component), _) => {
+                    let mut known = Known::new(self);
+                    let local = Local::new(&mut known, component.nodes);
+                    let accepting = Accepting { local, required: reader.required, enabled: Vec::new() };
+                    known.cyclic(number, &[accepting])
+                }
                 (None, None) => continue,
-                (None, Some(Halt::End(end))) => self.open(number, end),
+                (None, Some(Halt::Accepted(parts))) => Known::new(self).cyclic(number, &parts),
+                (None, Some(Halt::End(end))) => Known::new(self).open(number, end),
                 (None, Some(Halt::Overflow)) => return Outcome::Overflow,
+                (None, Some(Halt::Exhausted)) => return Outcome::Exhausted,
                 (None, Some(Halt::Moot)) => return Outcome::Moot,
-                (None, Some(Halt::Stop(stop))) => return Outcome::Stopped(stop),
+                (None, Some(Halt::Stop(stop))) => return self.stopped(stop),
             };
             return suffix.map_or_else(Outcome::Stopped, Outcome::Violated);
         }
         Outcome::Clean
     }
 
-    /// The run from a pair into a component and around there.
-    fn cyclic(&mut self, start: u32, component: Component) -> Result<Suffix, Stop> {
-        self.frozen = true;
-        let local = Local::new(self, component.nodes);
-        let accepting = Accepting { local, required: self.shared.reader.required, enabled: Vec::new() };
-        let (nodes, back) = shortest_in(self, [start], &[accepting], |part, n| part.pairs[n as usize].0);
-        let seeds = nodes.iter().map(|&(state, _)| self.region.seed(state)).collect::<Result<_, Stop>>()?;
-        Ok(Suffix { at: self.pairs[start as usize].1, seeds, back: Some(back) })
+    fn table(&mut self) -> &Table {
+        self.table.get_or_insert_with(|| self.shared.cache.table())
     }
 
-    /// The run from a pair to one from which everything is accepted.
-    fn open(&mut self, start: u32, end: u32) -> Result<Suffix, Stop> {
-        self.frozen = true;
-        let (path, _) = shortest_path(self, [start], |_, number| number == end)
-            .expect("the walk came there by expanded states");
-        let states: Vec<State> =
-            path.iter().map(|&(n, _)| n).chain([end]).map(|n| self.pairs[n as usize].0).collect();
-        let seeds = states.iter().map(|&state| self.region.seed(state)).collect::<Result<_, Stop>>()?;
-        Ok(Suffix { at: self.pairs[start as usize].1, seeds, back: None })
+    fn find(&self, state: Sprout, at: u32) -> Option<u32> {
+        let is_it = |&number: &u32| {
+            let pair = &self.pairs[number as usize];
+            pair.state == state && pair.at == at
+        };
+        self.numbers.find(hash(state, at), is_it).copied()
     }
 
-    fn number(&mut self, state: State, at: u32) -> u32 {
-        let fresh = self.pairs.len() as u32;
-        let number = self.numbers.get_or_insert(state, at, fresh);
-        if number == fresh {
-            self.pairs.push((state, at));
+    /// The number of a pair; none if it is verified.
+    fn number(&mut self, state: Sprout, at: u32) -> Option<u32> {
+        if let Some(number) = self.find(state, at) {
+            return Some(number);
         }
-        number
-    }
-
-    /// Expands a state as far as the automaton needs it.
-    fn expand(&mut self, state: State, at: u32, is_moot: &dyn Fn() -> bool) -> Result<(), Halt> {
-        let index = state as usize;
-        if index >= self.states.len() {
-            self.states.resize((index + 1).max(self.states.len() * 3 / 2), (0, NEW));
-        }
-        if self.states[index].1 != NEW {
-            return Ok(());
-        }
-        if self.expanded.is_multiple_of(LOOK) {
-            self.look(is_moot)?;
-        }
-        if self.bytes() > self.share || self.pairs.len() >= (VERIFIED - 1) as usize {
-            return Err(Halt::Overflow);
-        }
-        self.expanded += 1;
-        let props = self.region.props(state)?;
-        self.states[index].0 = props;
-        if !self.shared.reader.reads(at, props) {
-            return Ok(());
-        }
-        self.transitions.clear();
-        self.region.successors(state, &mut self.transitions)?;
-        let start = self.targets.len();
-        if self.transitions.is_empty() {
-            self.targets.push(state);
-        }
-        for &(_, target) in &self.transitions {
-            let own = &self.targets[start..];
-            if own.len() > 32 || !own.contains(&target) {
-                self.targets.push(target);
-            }
-        }
-        let length = self.targets.len() - start;
-        if length >> LENGTH_BITS != 0 {
-            let text = format!("a state has more than {} successors", 1 << LENGTH_BITS);
-            return Err(Halt::Stop(Stop::Failed(text)));
-        }
-        self.states[index].1 = (start as u64) << LENGTH_BITS | length as u64;
-        Ok(())
-    }
-
-    fn look(&mut self, is_moot: &dyn Fn() -> bool) -> Result<(), Halt> {
-        let Shared { meter, limits, budget, .. } = self.shared;
-        meter.add(std::mem::take(&mut self.expanded), std::mem::take(&mut self.hits));
-        limits.check()?;
-        limits.check_states(meter.progress().states as usize)?;
-        if is_moot() {
-            return Err(Halt::Moot);
-        }
-        if budget.is_exhausted() {
-            return Err(Halt::Stop(Stop::Interrupted(Interrupt::Memory)));
-        }
-        self.share = budget.share();
-        Ok(())
-    }
-
-    fn next(&mut self, number: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
-        let (state, at) = self.pairs[number as usize];
-        let &(props, span) = self.states.get(state as usize)?;
-        if span == NEW {
+        if self.table().is_verified(state, at) {
+            self.recent.hits += 1;
             return None;
         }
-        let (start, length) = ((span >> LENGTH_BITS) as usize, (span & ((1 << LENGTH_BITS) - 1)) as u32);
+        let pair = Pair { state, at, ..Pair::default() };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.pairs[number as usize] = pair;
+                number
+            }
+            None => {
+                self.pairs.push(pair);
+                self.pairs.len() as u32 - 1
+            }
+        };
+        let Part { numbers, pairs, .. } = self;
+        let rehash = |&number: &u32| hash(pairs[number as usize].state, pairs[number as usize].at);
+        numbers.insert_unique(hash(state, at), number, rehash);
+        Some(number)
+    }
+
+    /// Finds the transitions of a pair's state, as far as the automaton needs them.
+    fn expand(&mut self, number: u32, interest: &dyn Fn() -> Interest) -> Result<(), Halt> {
+        if self.recent.expanded.is_multiple_of(LOOK) {
+            self.look(interest)?;
+        }
+        let own = self.bytes() + CLOSED_BYTES * self.closed;
+        if self.shared.budget.part_max.is_some_and(|max| own > max) {
+            return Err(Halt::Overflow);
+        }
+        self.recent.expanded += 1;
         let reader = self.shared.reader;
-        loop {
-            let edge = reader.automaton.edges[at as usize].get(cursor.0 as usize)?;
-            if !edge.label.allows(props) || cursor.1 == length {
-                *cursor = (cursor.0 + 1, 0);
-                continue;
+        let Pair { state, at, .. } = self.pairs[number as usize];
+        let start = self.transitions.len();
+        let reads = |props| reader.reads(at, props);
+        let props = self.region.visit(state, &reads, &mut self.transitions)?;
+        self.shared.meter.meet(props);
+        if self.transitions.len() == start && reads(props) {
+            self.transitions.push((RuleId::DEADLOCK, state));
+        }
+        if !reader.fair.is_none() {
+            let rules = self.transitions[start..].iter().map(|&(rule, _)| rule);
+            let enabled = reader.fair.enabled_by(rules);
+            if self.enabled.len() <= number as usize {
+                self.enabled.resize(self.pairs.len(), 0);
             }
-            let place = cursor.1;
-            cursor.1 += 1;
-            let target = self.targets[start + place as usize];
-            let fresh = self.pairs.len() as u32;
-            let to = self.number(target, edge.to);
-            if to == fresh && !self.frozen && self.is_verified(target, edge.to) {
-                self.pairs[to as usize].1 |= VERIFIED;
-                self.closed += 1;
-                self.hits += 1;
-            }
-            if self.pairs[to as usize].1 & VERIFIED == 0 {
-                return Some(Arc { to, marks: Marks::from(edge.marks), at: place });
-            }
+            self.enabled[number as usize] = enabled;
+        }
+        self.table();
+        let table = self.table.as_ref().expect("just taken");
+        self.transitions[start..].iter().for_each(|&(_, target)| table.prefetch(target));
+        let pair = &mut self.pairs[number as usize];
+        (pair.props, pair.start) = (props, start as u32);
+        Ok(())
+    }
+
+    /// Tells others what was done since the last time.
+    fn tell(&mut self) {
+        let Recent { expanded, hits, made, filled } = std::mem::take(&mut self.recent);
+        self.shared.meter.add(expanded, hits);
+        if let Some(table) = &self.table
+            && self.shared.cache.note(table, made, filled, || self.shared.budget.room())
+        {
+            self.table = None;
+            self.shared.cache.grow();
         }
     }
 
-    fn is_verified(&mut self, state: State, at: u32) -> bool {
-        self.region.seed(state).is_ok_and(|seed| self.shared.cache.is_verified(seed, at))
+    fn look(&mut self, interest: &dyn Fn() -> Interest) -> Result<(), Halt> {
+        let Shared { meter, limits, budget, cache, .. } = self.shared;
+        self.tell();
+        limits.check()?;
+        limits.check_states(meter.progress().states as usize)?;
+        match interest() {
+            Interest::Search => {}
+            Interest::Moot => return Err(Halt::Moot),
+            Interest::GiveUp => return Err(Halt::Exhausted),
+        }
+        if budget.is_exhausted() {
+            return Err(Halt::Exhausted);
+        }
+        if self.bytes() > budget.share() {
+            // It may be others that leave too little.
+            return Err(if budget.is_crowded() { Halt::Exhausted } else { Halt::Overflow });
+        }
+        // Up to three quarters the table forgets hardly anything of a search.
+        let capacity = cache.capacity(self.table(), budget.room()) / 4 * 3;
+        if self.closed > capacity / budget.threads || self.transitions.len() > u32::MAX as usize / 2 {
+            return Err(Halt::Overflow);
+        }
+        Ok(())
     }
+
+    /// The next arc of a pair that is expanded.
+    fn next(&mut self, number: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
+        let reader = self.shared.reader;
+        let Pair { at, start, props, .. } = self.pairs[number as usize];
+        let edges = &reader.automaton.edges[at as usize];
+        // Its transitions are the last ones as long as the walk is here.
+        let count = self.transitions.len() - start as usize;
+        let first = count * self.thread / self.shared.budget.threads;
+        while (cursor.0 as usize) < count {
+            let place = (first + cursor.0 as usize) % count;
+            let (rule, target) = self.transitions[start as usize + place];
+            while let Some(edge) = edges.get(cursor.1 as usize) {
+                cursor.1 += 1;
+                if edge.label.allows(props)
+                    && let Some(to) = self.number(target, edge.to)
+                {
+                    let mut marks = Marks::from(edge.marks);
+                    if !reader.fair.is_none() {
+                        marks |= reader.fair.marks(rule, self.enabled[number as usize]);
+                    }
+                    return Some(Arc { to, marks, at: place as u32 });
+                }
+            }
+            *cursor = (cursor.0 + 1, 0);
+        }
+        None
+    }
+
+    /// Everything that these pairs reach has been searched.
+    fn verify(&mut self, nodes: &[u32]) {
+        self.table();
+        let reader = self.shared.reader;
+        let Part { table, pairs, numbers, free, covered, recent, .. } = self;
+        let table = table.as_ref().expect("just taken");
+        for &node in nodes {
+            let Pair { state, at, props, .. } = pairs[node as usize];
+            if covered.len() > COVERED_MAX {
+                covered.clear();
+            }
+            let groups = covered.entry((at, props)).or_insert_with(|| reader.covered(at, props).into());
+            for &group in &**groups {
+                recent.made += 1;
+                recent.filled += usize::from(table.insert(state, group));
+            }
+            if let Ok(entry) = numbers.find_entry(hash(state, at), |&number| number == node) {
+                entry.remove();
+            }
+            free.push(node);
+        }
+        self.closed += nodes.len();
+    }
+}
+
+#[inline]
+fn hash(state: Sprout, at: u32) -> u64 {
+    let mixed = (state.0 ^ state.0 >> 32 ^ u64::from(at) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed ^ mixed >> 32
 }
 
 impl From<Stop> for Halt {
@@ -315,19 +405,10 @@ impl From<Stop> for Halt {
     }
 }
 
-/// What has been explored.
-impl<R: Region> Graph for Part<'_, R> {
-    type Cursor = (u32, u32);
-
-    fn arc(&mut self, node: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
-        self.next(node, cursor)
-    }
-}
-
 /// The part as a graph that grows while it is walked.
 struct Watched<'p, 'a, R> {
     part: &'p mut Part<'a, R>,
-    is_moot: &'p dyn Fn() -> bool,
+    interest: &'p dyn Fn() -> Interest,
 }
 
 impl<R: Region> Graph for Watched<'_, '_, R> {
@@ -338,32 +419,140 @@ impl<R: Region> Graph for Watched<'_, '_, R> {
         if part.halt.is_some() {
             return None;
         }
-        let (state, at) = part.pairs[node as usize];
         if cursor.is_none()
-            && let Err(halt) = part.expand(state, at, self.is_moot)
+            && let Err(halt) = part.expand(node, self.interest)
         {
             part.halt = Some(halt);
             return None;
         }
-        let arc = part.next(node, cursor.get_or_insert_default())?;
-        if part.shared.reader.accepts_all[part.pairs[arc.to as usize].1 as usize] {
+        let Some(arc) = part.next(node, cursor.get_or_insert_default()) else {
+            // The walk goes back.
+            part.transitions.truncate(part.pairs[node as usize].start as usize);
+            return None;
+        };
+        if part.shared.reader.accepts_all[part.pairs[arc.to as usize].at as usize] {
             part.halt = Some(Halt::End(arc.to));
         }
         Some(arc)
     }
 
-    /// Everything that these pairs reach has been searched.
-    fn close(&mut self, nodes: &[u32]) {
+    fn close(&mut self, nodes: &[u32], marks: Marks, is_cyclic: bool) -> bool {
         let part = &mut *self.part;
         if part.halt.is_some() {
-            return;
+            return false;
         }
-        part.closed += nodes.len();
-        for &node in nodes {
-            let (state, at) = part.pairs[node as usize];
-            if let Ok(seed) = part.region.seed(state) {
-                part.shared.cache.insert(seed, at);
+        let Reader { fair, required, .. } = part.shared.reader;
+        if is_cyclic && fair.strong() != 0 && marks & required == *required {
+            match Known::new(part).fair_parts(nodes, marks) {
+                Ok(parts) if parts.is_empty() => {}
+                Ok(parts) => part.halt = Some(Halt::Accepted(parts)),
+                Err(stop) => part.halt = Some(Halt::Stop(stop)),
             }
+            if part.halt.is_some() {
+                return false;
+            }
+        }
+        part.verify(nodes);
+        true
+    }
+}
+
+/// The open pairs and the arcs between them, found once more.
+struct Known<'p, 'a, R> {
+    part: &'p mut Part<'a, R>,
+    /// By number.
+    states: FxHashMap<u32, (u64, Vec<(RuleId, Sprout)>)>,
+    stop: Option<Stop>,
+}
+
+impl<'p, 'a, R: Region> Known<'p, 'a, R> {
+    fn new(part: &'p mut Part<'a, R>) -> Self {
+        Known { part, states: FxHashMap::default(), stop: None }
+    }
+
+    /// The accepting parts of a component under strong fairness.
+    fn fair_parts(&mut self, nodes: &[u32], marks: Marks) -> Result<Vec<Accepting>, Stop> {
+        let local = Local::new(self, nodes.to_vec());
+        self.stop.take().map_or(Ok(()), Err)?;
+        let Reader { fair, required, .. } = self.part.shared.reader;
+        let enabled = |number: u32| self.part.enabled[number as usize] & fair.strong();
+        Ok(fair_parts(local, marks, *required, fair.strong(), enabled))
+    }
+
+    /// The run from a pair into one of these and around there.
+    fn cyclic(mut self, start: u32, parts: &[Accepting]) -> Result<Suffix, Stop> {
+        self.stop.take().map_or(Ok(()), Err)?;
+        let (nodes, back) = shortest_in(&mut self, [start], parts, |_, number| number);
+        self.stop.take().map_or(Ok(()), Err)?;
+        self.suffix(start, &nodes, Some(back))
+    }
+
+    /// The run from a pair to one from which everything is accepted.
+    fn open(mut self, start: u32, end: u32) -> Result<Suffix, Stop> {
+        let path = shortest_path(&mut self, [start], |_, number| number == end);
+        self.stop.take().map_or(Ok(()), Err)?;
+        let (mut path, _) = path.expect("the walk came there by open pairs");
+        path.push((end, 0));
+        self.suffix(start, &path, None)
+    }
+
+    /// Pairs, each with the place of the transition that leaves it, as a run.
+    fn suffix(self, start: u32, nodes: &[(u32, u32)], back: Option<usize>) -> Result<Suffix, Stop> {
+        let (mut seeds, mut rules) = (Vec::new(), Vec::new());
+        for &(number, place) in nodes {
+            seeds.push(self.part.region.seed(self.part.pairs[number as usize].state)?);
+            let rule = self.states.get(&number).and_then(|(_, out)| out.get(place as usize));
+            rules.push(Some(rule.map_or(RuleId::END, |&(rule, _)| rule)));
+        }
+        Ok(Suffix { at: self.part.pairs[start as usize].at, seeds, rules, back })
+    }
+}
+
+impl<R: Region> Graph for Known<'_, '_, R> {
+    type Cursor = (u32, u32);
+
+    fn arc(&mut self, node: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
+        let Known { part, states, stop } = self;
+        let reader = part.shared.reader;
+        let Pair { state, at, .. } = part.pairs[node as usize];
+        if stop.is_some() {
+            return None;
+        }
+        let (props, out) = match states.entry(node) {
+            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::hash_map::Entry::Vacant(free) => {
+                let mut out = Vec::new();
+                match part.region.visit(state, &|props| reader.reads(at, props), &mut out) {
+                    Ok(props) => {
+                        if out.is_empty() && reader.reads(at, props) {
+                            out.push((RuleId::DEADLOCK, state));
+                        }
+                        free.insert((props, out))
+                    }
+                    Err(error) => {
+                        *stop = Some(error);
+                        return None;
+                    }
+                }
+            }
+        };
+        let edges = &reader.automaton.edges[at as usize];
+        loop {
+            let &(rule, target) = out.get(cursor.0 as usize)?;
+            while let Some(edge) = edges.get(cursor.1 as usize) {
+                cursor.1 += 1;
+                if edge.label.allows(*props)
+                    && let Some(to) = part.find(target, edge.to)
+                {
+                    let mut marks = Marks::from(edge.marks);
+                    if !reader.fair.is_none() {
+                        let enabled = reader.fair.enabled_by(out.iter().map(|&(rule, _)| rule));
+                        marks |= reader.fair.marks(rule, enabled);
+                    }
+                    return Some(Arc { to, marks, at: cursor.0 });
+                }
+            }
+            *cursor = (cursor.0 + 1, 0);
         }
     }
 }

@@ -4,15 +4,15 @@ use super::boundary::{Entry, Gather, Level};
 use super::crew::Crew;
 use super::meter::Meter;
 use super::reader::Reader;
-use crate::graph::{Region, Seed, Stop};
+use crate::graph::{Region, Sprout, Stop};
 use std::ops::Range;
 
 /// What a step leads to.
 #[derive(Debug)]
 pub struct Post {
-    pub level: Level,
+    pub level: Level<Sprout>,
     /// The first pair from which the automaton accepts whatever follows.
-    pub end: Option<(Seed, Entry)>,
+    pub end: Option<(Sprout, Entry)>,
 }
 
 /// The successors of some states.
@@ -20,13 +20,13 @@ pub struct Post {
 struct Found {
     /// Propositions and the number of successors, by state.
     rows: Vec<(u64, u32)>,
-    targets: Vec<Seed>,
+    targets: Vec<Sprout>,
 }
 
 /// The pairs one step later. Each keeps the origin of the first pair that leads to it. With `thin`,
 /// pairs that others make superfluous are dropped.
 pub fn post<R: Region + Send>(
-    level: &Level,
+    level: &Level<Sprout>,
     crew: &mut Crew<R>,
     reader: &Reader,
     meter: &Meter,
@@ -36,21 +36,18 @@ pub fn post<R: Region + Send>(
         let mut found = Found::default();
         let mut out = Vec::new();
         for index in chunk {
-            let state = region.enter(level.seeds[index])?;
-            let props = region.props(state)?;
             let start = found.targets.len();
-            if level.entries(index).iter().any(|entry| reader.reads(entry.at, props)) {
-                out.clear();
-                region.successors(state, &mut out)?;
-                if out.is_empty() {
-                    found.targets.push(level.seeds[index]);
-                }
-                for &(_, target) in &out {
-                    let seed = region.seed(target)?;
-                    let own = &found.targets[start..];
-                    if own.len() > 32 || !own.contains(&seed) {
-                        found.targets.push(seed);
-                    }
+            let reads = |props| level.entries(index).iter().any(|entry| reader.reads(entry.at, props));
+            out.clear();
+            let props = region.visit(level.seeds[index], &reads, &mut out)?;
+            meter.meet(props);
+            if out.is_empty() && reads(props) {
+                found.targets.push(level.seeds[index]);
+            }
+            for &(_, target) in &out {
+                let own = &found.targets[start..];
+                if own.len() > 32 || !own.contains(&target) {
+                    found.targets.push(target);
                 }
             }
             found.rows.push((props, (found.targets.len() - start) as u32));
@@ -94,13 +91,13 @@ pub struct Census {
 
 /// Counts a level, and drops the states that the automaton cannot read.
 pub fn read<R: Region + Send>(
-    level: &mut Level,
+    level: &mut Level<Sprout>,
     crew: &mut Crew<R>,
     reader: &Reader,
 ) -> Result<Census, Stop> {
     let (mut census, mut kept) = (Census::default(), Level::default());
     let props = |region: &mut R, chunk: Range<usize>| {
-        let of = |&seed: &Seed| region.enter(seed).and_then(|state| region.props(state));
+        let of = |&state: &Sprout| region.visit(state, &|_| false, &mut Vec::new());
         level.seeds[chunk].iter().map(of).collect::<Result<Vec<u64>, Stop>>()
     };
     crew.in_order(level.len(), props, |_, chunk, found| {

@@ -6,11 +6,11 @@
 //! violation with the least place in the boundary is reported whatever the threads did.
 
 use super::boundary::Boundary;
-use super::part::Suffix;
+use super::part::{Interest, Suffix};
 use crate::graph::Stop;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A sub-state space.
@@ -57,6 +57,8 @@ pub struct Queue {
     changed: Condvar,
     /// The least place with a violation.
     violated: AtomicU32,
+    /// Somebody ran out of memory: everything is to be forgotten.
+    is_forgetting: AtomicBool,
 }
 
 struct Inner {
@@ -71,6 +73,10 @@ struct Inner {
     running: usize,
     violation: Option<Violation>,
     stop: Option<Halted>,
+    /// Tasks that were finished since everything was forgotten.
+    finished: usize,
+    /// Only one task may run, since several did not fit.
+    is_alone: bool,
 }
 
 /// Why the search ended without an answer.
@@ -94,20 +100,41 @@ impl Queue {
             running: 0,
             violation: None,
             stop: None,
+            finished: 0,
+            is_alone: false,
         };
-        Queue { boundary, inner: Mutex::new(inner), changed: Condvar::new(), violated: AtomicU32::new(NONE) }
+        Queue {
+            boundary,
+            inner: Mutex::new(inner),
+            changed: Condvar::new(),
+            violated: AtomicU32::new(NONE),
+            is_forgetting: AtomicBool::new(false),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next task; waits while others may still split theirs. None when all is done.
-    pub fn take(&self) -> Option<Task> {
+    /// The next task; waits while others may still split theirs. None when all is done. If everything
+    /// is to be forgotten, this is done when nothing runs.
+    pub fn take(&self, forget: &dyn Fn()) -> Option<Task> {
         let mut inner = self.lock();
         loop {
             if inner.stop.is_some() {
                 return None;
+            }
+            let is_forgetting = self.is_forgetting.load(Ordering::Relaxed);
+            if is_forgetting && inner.running == 0 {
+                forget();
+                self.is_forgetting.store(false, Ordering::Relaxed);
+                inner.is_alone = inner.finished == 0;
+                inner.finished = 0;
+                self.changed.notify_all();
+            }
+            if inner.running > 0 && (is_forgetting || inner.is_alone) {
+                inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+                continue;
             }
             let limit = self.violated.load(Ordering::Relaxed);
             while inner.done.get(inner.next as usize) == Some(&true) {
@@ -134,15 +161,37 @@ impl Queue {
         }
     }
 
-    /// Whether a task need not be searched any more.
-    pub fn is_moot(&self, task: &Task) -> bool {
-        task.top() > self.violated.load(Ordering::Relaxed)
+    /// Whether a task is still to be searched.
+    pub fn interest(&self, task: &Task) -> Interest {
+        if task.top() > self.violated.load(Ordering::Relaxed) {
+            Interest::Moot
+        } else if self.is_forgetting.load(Ordering::Relaxed) {
+            Interest::GiveUp
+        } else {
+            Interest::Search
+        }
+    }
+
+    /// A task ran out of memory, and will be searched again when everything is forgotten. False if it
+    /// was the only one, even then; it still runs.
+    pub fn give_back(&self, task: &Task) -> bool {
+        let mut inner = self.lock();
+        if inner.is_alone {
+            return false;
+        }
+        inner.running -= 1;
+        inner.split.insert(task.path.clone(), task.boundary.clone());
+        self.is_forgetting.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+        true
     }
 
     /// A task was searched, or split into these children. Says whether its place is done.
     pub fn finish(&self, task: &Task, children: Option<Arc<Boundary>>) -> bool {
         let mut inner = self.lock();
         inner.running -= 1;
+        inner.finished += 1;
+        inner.is_alone = false;
         let count = children.as_ref().map_or(0, |boundary| boundary.level.len());
         let open = inner.open.get(&task.top()).copied().unwrap_or(1) + count - 1;
         inner.open.insert(task.top(), open);

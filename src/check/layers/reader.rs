@@ -1,14 +1,18 @@
 //! The automaton of the negated formula, and what layers need to know of its states.
 
 use super::boundary::Entry;
+use super::cache::Group;
+use crate::check::fairness::FairTable;
 use crate::check::scc::Marks;
 use crate::logic::{Automaton, Cube, Simulation};
+use std::cmp::Reverse;
 
-/// An automaton with facts about its states.
+/// An automaton with facts about its states, and the runs that count.
 #[derive(Debug)]
 pub struct Reader {
     pub automaton: Automaton,
-    /// Marks that every accepted cycle has.
+    pub fair: FairTable,
+    /// Marks that every accepted fair cycle has.
     pub required: Marks,
     /// States that accept whatever follows.
     pub accepts_all: Vec<bool>,
@@ -18,7 +22,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub fn new(automaton: Automaton) -> Self {
+    pub fn new(mut automaton: Automaton, fair: FairTable) -> Self {
+        // States that accept much are searched first: then others are known as well ([`Reader::covered`]).
+        let reach: Vec<usize> = (0..automaton.edges.len()).map(|at| reach(&automaton, at)).collect();
+        for out in &mut automaton.edges {
+            out.sort_by_key(|edge| Reverse(reach[edge.to as usize]));
+        }
         let all = automaton.all_marks();
         let accepts_all = (0u32..)
             .zip(&automaton.edges)
@@ -34,7 +43,27 @@ impl Reader {
         }
         let accepting = component.iter().map(|&own| marks[own as usize] == Some(all)).collect();
         let simulation = Simulation::new(&automaton);
-        Reader { required: Marks::from(all), automaton, accepts_all, accepting, simulation }
+        let required = Marks::from(all) | fair.weak();
+        Reader { required, automaton, fair, accepts_all, accepting, simulation }
+    }
+
+    /// The automaton states from which nothing is accepted in a state with these propositions if
+    /// nothing is from `at`: each of their steps is one of `at`, or leads to where less is accepted.
+    pub fn covered(&self, at: u32, props: u64) -> Vec<Group> {
+        let simulates =
+            |one: u32, other: u32| self.simulation.as_ref().is_some_and(|it| it.simulates(one, other));
+        let covers = |to: u32| self.after(at, props).any(|own| own == to || simulates(own, to));
+        let mut groups: Vec<Group> = Vec::new();
+        for other in 0..self.automaton.edges.len() as u32 {
+            if other == at || self.after(other, props).all(covers) {
+                let (group, bit) = (other / 8, 1 << (other % 8));
+                match groups.last_mut() {
+                    Some((last, mask)) if *last == group => *mask |= bit,
+                    _ => groups.push((group, bit)),
+                }
+            }
+        }
+        groups
     }
 
     /// Whether there is a step that reads a state with these propositions.
@@ -73,4 +102,19 @@ impl Reader {
             }
         }
     }
+}
+
+/// How many states can be reached from a state.
+fn reach(automaton: &Automaton, at: usize) -> usize {
+    let mut seen = vec![false; automaton.edges.len()];
+    let mut work = vec![at];
+    seen[at] = true;
+    while let Some(at) = work.pop() {
+        for edge in &automaton.edges[at] {
+            if !std::mem::replace(&mut seen[edge.to as usize], true) {
+                work.push(edge.to as usize);
+            }
+        }
+    }
+    seen.into_iter().filter(|&seen| seen).count()
 }

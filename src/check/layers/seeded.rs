@@ -1,7 +1,7 @@
-//! Regions as an ordinary system: the state with number n is the n-th seed that was met. For
+//! Regions as an ordinary system: the state with number n is the n-th that was met. For
 //! counterexamples, which are looked at state by state.
 
-use crate::graph::{Region, Regions, RuleId, Seed, State, Stop, System, Worker};
+use crate::graph::{Region, Regions, RuleId, Sprout, State, Stop, System, Worker};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,34 +9,31 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A system that starts from a given state.
 pub struct Seeded<'r, G> {
     regions: &'r G,
-    root: Seed,
-    table: Mutex<IndexSet<Seed, FxBuildHasher>>,
+    root: Sprout,
+    table: Mutex<IndexSet<Sprout, FxBuildHasher>>,
 }
 
-/// Bytes at which a worker's region is cleared.
-const REGION_MAX: usize = 1 << 22;
-
 impl<'r, G: Regions> Seeded<'r, G> {
-    pub fn new(regions: &'r G, root: Seed) -> Self {
+    pub fn new(regions: &'r G, root: Sprout) -> Self {
         Seeded { regions, root, table: Mutex::default() }
     }
 
-    fn table(&self) -> MutexGuard<'_, IndexSet<Seed, FxBuildHasher>> {
+    fn table(&self) -> MutexGuard<'_, IndexSet<Sprout, FxBuildHasher>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of a state.
-    pub fn number(&self, seed: Seed) -> State {
-        self.table().insert_full(seed).0 as State
+    pub fn number(&self, sprout: Sprout) -> State {
+        self.table().insert_full(sprout).0 as State
     }
 
     /// The state with a number.
-    pub fn seed(&self, state: State) -> Seed {
+    pub fn sprout(&self, state: State) -> Sprout {
         self.table()[state as usize]
     }
 
     /// All states by number.
-    pub fn seeds(&self) -> Vec<Seed> {
+    pub fn sprouts(&self) -> Vec<Sprout> {
         self.table().iter().copied().collect()
     }
 }
@@ -52,19 +49,10 @@ impl<'r, G: Regions> System for Seeded<'r, G> {
     }
 }
 
-/// A worker with a region that it clears from time to time.
+/// A worker with a region.
 pub struct SeededWorker<'a, 'r, G: Regions> {
     system: &'a Seeded<'r, G>,
     region: G::Region<'r>,
-}
-
-impl<G: Regions> SeededWorker<'_, '_, G> {
-    fn enter(&mut self, state: State) -> Result<State, Stop> {
-        if self.region.own_bytes() > REGION_MAX {
-            self.region.clear();
-        }
-        self.region.enter(self.system.seed(state))
-    }
 }
 
 impl<G: Regions> Worker for SeededWorker<'_, '_, G> {
@@ -73,17 +61,17 @@ impl<G: Regions> Worker for SeededWorker<'_, '_, G> {
     }
 
     fn successors(&mut self, state: State, out: &mut Vec<(RuleId, State)>) -> Result<(), Stop> {
-        let here = self.enter(state)?;
         let mut found = Vec::new();
-        self.region.successors(here, &mut found)?;
-        for (rule, target) in found {
-            out.push((rule, self.system.number(self.region.seed(target)?)));
-        }
+        self.region.visit(self.system.sprout(state), &|_| true, &mut found)?;
+        out.extend(found.into_iter().map(|(rule, target)| (rule, self.system.number(target))));
         Ok(())
     }
 
     fn props(&mut self, state: State) -> Result<u64, Stop> {
-        let here = self.enter(state)?;
-        self.region.props(here)
+        self.region.visit(self.system.sprout(state), &|_| false, &mut Vec::new())
+    }
+
+    fn bytes(&self) -> usize {
+        self.system.regions.bytes()
     }
 }

@@ -4,13 +4,14 @@
 use super::*;
 use crate::base::Interrupt;
 use crate::check::{Checker, Options as WholeOptions, Verdict as WholeVerdict, replay};
-use crate::graph::{Explicit, RuleId, Seed, State};
+use crate::graph::{Explicit, Region, RuleId, Seed, Sprout, State};
 use crate::logic::random::{Random, random_formula};
 use crate::logic::text::{parse, print};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -120,11 +121,20 @@ fn random_claim(random: &mut Random, formulas: &mut Formulas) -> Formula {
     }
 }
 
-fn whole(system: &Explicit, formulas: &mut Formulas, formula: Formula) -> bool {
-    let mut checker = Checker::new(system, None, WholeOptions::default()).expect("no conditions");
+/// Mostly none; rules 0 to 2 otherwise.
+fn random_fairness(random: &mut Random) -> Fairness {
+    let mut rules = || (0..random.below(3)).map(|_| vec![RuleId(random.below(3) as u32)]).collect();
+    let fairness = Fairness { weak: rules(), strong: rules() };
+    if random.below(2) == 0 { fairness } else { Fairness::default() }
+}
+
+/// Whether it holds, and whether it does so vacuously.
+fn whole(system: &Explicit, formulas: &mut Formulas, formula: Formula, fairness: &Fairness) -> (bool, bool) {
+    let options = WholeOptions { fairness: fairness.clone(), ..WholeOptions::default() };
+    let mut checker = Checker::new(system, None, options).expect("few conditions");
     match checker.check(formulas, formula).expect("an answer").verdict {
-        WholeVerdict::Holds { .. } => true,
-        WholeVerdict::Violated(_) => false,
+        WholeVerdict::Holds { vacuous } => (true, vacuous),
+        WholeVerdict::Violated(_) => (false, false),
         WholeVerdict::Unknown(stop) => panic!("{stop:?}"),
     }
 }
@@ -136,13 +146,18 @@ fn steps(run: &Run) -> (Vec<(Seed, RuleId)>, Option<usize>) {
 }
 
 /// A second replay, on the system itself.
-fn replay_outside(system: &Explicit, formulas: &mut Formulas, formula: Formula, run: &Run) {
+fn replay_outside(
+    system: &Explicit,
+    formulas: &mut Formulas,
+    formula: Formula,
+    fairness: &Fairness,
+    run: &Run,
+) {
     let mut lasso = run.lasso.clone();
     for step in &mut lasso.steps {
         step.state = run.seeds[step.state as usize] as State;
     }
-    let fairness = crate::check::Fairness::default();
-    assert_eq!(replay(&mut &*system, formulas, formula, &fairness, &lasso), Ok(()));
+    assert_eq!(replay(&mut &*system, formulas, formula, fairness, &lasso), Ok(()));
 }
 
 #[test]
@@ -151,52 +166,60 @@ fn layers_against_the_whole() {
     let layerings: [&[u32]; 9] = [&[], &[1], &[2], &[1, 1], &[2, 2], &[3, 1], &[1, 2, 3], &[7], &[20, 5]];
     let mut random = Random::new(setting("SEED", 1));
     let (mut holds, mut violated, mut split, mut unknown) = (0, 0, 0, 0);
+    let (mut vacuous, mut unfair) = (0, 0);
     for case in 0..setting("CASES", 60) {
         let mut formulas = Formulas::default();
         let states = 1 + random.below(if case % 4 == 0 { 60 } else { 9 });
         let system = random_system(&mut random, states);
         let formula = random_claim(&mut random, &mut formulas);
-        let text = print(&formulas, formula);
-        let expected = whole(&system, &mut formulas, formula);
+        let fairness = random_fairness(&mut random);
+        let (expected, is_vacuous) = whole(&system, &mut formulas, formula, &fairness);
+        let said = format!("case {case}: {}, {fairness:?}\n{system:?}", print(&formulas, formula));
+        let free = whole(&system, &mut formulas, formula, &Fairness::default()).0;
+        unfair += usize::from(expected && !free);
         let mut layers: Vec<Layers> = layerings.map(|depths| Layers::Depths(depths.to_vec())).into();
         layers.push(Layers::Auto);
         for layers in layers {
             let close = random.below(2) == 0;
             let short_states_max = [1 << 18, 1 << 18, 12, 0][random.below(4) as usize];
-            let options = Options { layers: layers.clone(), close, short_states_max, ..Options::default() };
-            let answer = check(&system, None, &mut formulas, formula, options)
-                .unwrap_or_else(|error| panic!("{text}, {layers:?}: {error:?}\n{system:?}"));
+            let options = || Options {
+                layers: layers.clone(),
+                close,
+                short_states_max,
+                fairness: fairness.clone(),
+                ..Options::default()
+            };
+            let answer = check(&system, None, &mut formulas, formula, options())
+                .unwrap_or_else(|error| panic!("{layers:?}: {error:?}, {said}"));
             match &answer.verdict {
                 Verdict::Holds => holds += 1,
                 Verdict::Violated(run) => {
                     violated += 1;
-                    replay_outside(&system, &mut formulas, formula, run);
+                    replay_outside(&system, &mut formulas, formula, &fairness, run);
                     assert!(!close || short_states_max < 1000 || run.lasso.back.is_some());
                 }
-                Verdict::Unknown(reason) => panic!("{text}, {layers:?}: {reason:?}\n{system:?}"),
+                Verdict::Unknown(reason) => panic!("{layers:?}: {reason:?}, {said}"),
             }
             let is_held = answer.verdict == Verdict::Holds;
-            assert_eq!(is_held, expected, "case {case}: {text}, {layers:?}\n{system:?}");
+            assert_eq!(is_held, expected, "{layers:?}, {said}");
+            if fairness.is_none() {
+                assert_eq!(answer.is_vacuous, is_vacuous, "{layers:?}, {said}");
+                vacuous += usize::from(is_vacuous);
+            }
 
             // The same on many threads, with hardly any memory for verified pairs.
             let pool = &pools[random.below(3) as usize];
             let cache_bytes = Some([0, 64, 1 << 10, 1 << 16][random.below(4) as usize]);
-            let options = Options {
-                layers: layers.clone(),
-                cache_bytes,
-                close,
-                short_states_max,
-                ..Options::default()
-            };
-            let again = check(&system, Some(pool), &mut formulas, formula, options).expect("an answer");
+            let few = Options { cache_bytes, ..options() };
+            let again = check(&system, Some(pool), &mut formulas, formula, few).expect("an answer");
             match (&answer.verdict, &again.verdict) {
                 (Verdict::Violated(one), Verdict::Violated(other)) if short_states_max > 1000 => {
                     assert_eq!(steps(one), steps(other));
                 }
                 (Verdict::Violated(_), Verdict::Violated(run)) => {
-                    replay_outside(&system, &mut formulas, formula, run);
+                    replay_outside(&system, &mut formulas, formula, &fairness, run);
                 }
-                (one, other) => assert_eq!(one, other, "case {case}: {text}, {layers:?}\n{system:?}"),
+                (one, other) => assert_eq!(one, other, "{layers:?}, {said}"),
             }
             if layers != Layers::Auto {
                 assert_eq!(answer.layers, again.layers);
@@ -204,20 +227,13 @@ fn layers_against_the_whole() {
 
             // With hardly any memory at all a verdict may be missing, but not wrong.
             let space_bytes = Some(200 + random.below(3000) as usize);
-            let options = Options {
-                layers: layers.clone(),
-                cache_bytes,
-                space_bytes,
-                close,
-                short_states_max,
-                ..Options::default()
-            };
+            let few = Options { cache_bytes, space_bytes, ..options() };
             let pool = [None, Some(pool)][random.below(2) as usize];
-            let tiny = check(&system, pool, &mut formulas, formula, options).expect("an answer");
+            let tiny = check(&system, pool, &mut formulas, formula, few).expect("an answer");
             split += tiny.splits;
             match &tiny.verdict {
-                Verdict::Holds => assert!(expected, "case {case}: {text}, {layers:?}\n{system:?}"),
-                Verdict::Violated(run) => replay_outside(&system, &mut formulas, formula, run),
+                Verdict::Holds => assert!(expected, "{layers:?}, {said}"),
+                Verdict::Violated(run) => replay_outside(&system, &mut formulas, formula, &fairness, run),
                 Verdict::Unknown(reason) => {
                     assert_eq!(*reason, Reason::Component);
                     unknown += 1;
@@ -226,8 +242,129 @@ fn layers_against_the_whole() {
         }
     }
     println!("{holds} hold, {violated} are violated, {split} splits, {unknown} unknown");
-    // How often memory runs out depends on the threads.
-    assert!(holds > 50 && violated > 50 && split > 0);
+    println!("{vacuous} are vacuous, {unfair} hold on fair runs only");
+    // How often memory runs out depends on the threads; few formulas hold on fair runs only.
+    assert!(holds > 50 && violated > 50 && split > 0 && vacuous > 0);
+    assert!(setting("CASES", 0) < 500 || unfair > 0);
+}
+
+/// A system that has room for a few states only, until it forgets them.
+struct Forgetful {
+    system: Explicit,
+    room: usize,
+    epoch: AtomicU64,
+    known: Mutex<HashSet<u64>>,
+}
+
+impl Regions for Forgetful {
+    type Region<'a> = &'a Forgetful;
+
+    fn region(&self) -> &Forgetful {
+        self
+    }
+
+    fn bytes(&self) -> usize {
+        self.known.lock().expect("not poisoned").len()
+    }
+
+    fn forget(&self) {
+        self.known.lock().expect("not poisoned").clear();
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Forgetful {
+    /// A state that is known from now on.
+    fn sprout(&self, state: u64) -> Result<Sprout, Stop> {
+        let mut known = self.known.lock().expect("not poisoned");
+        if known.len() >= self.room && !known.contains(&state) {
+            return Err(Stop::Interrupted(Interrupt::Memory));
+        }
+        known.insert(state);
+        Ok(Sprout(self.epoch.load(Ordering::Relaxed) << 32 | state))
+    }
+
+    #[track_caller]
+    fn state(&self, sprout: Sprout) -> Sprout {
+        assert_eq!(sprout.0 >> 32, self.epoch.load(Ordering::Relaxed), "it was forgotten");
+        Sprout(sprout.0 & u64::from(u32::MAX))
+    }
+}
+
+impl Region for &Forgetful {
+    fn initial(&mut self) -> Result<Sprout, Stop> {
+        self.sprout(self.system.initial.into())
+    }
+
+    fn visit(
+        &mut self,
+        state: Sprout,
+        reads: &dyn Fn(u64) -> bool,
+        out: &mut Vec<(RuleId, Sprout)>,
+    ) -> Result<u64, Stop> {
+        let mut found = Vec::new();
+        let props = (&self.system).visit(self.state(state), reads, &mut found)?;
+        for (rule, target) in found {
+            out.push((rule, self.sprout(target.0)?));
+        }
+        Ok(props)
+    }
+
+    fn plant(&mut self, seed: Seed) -> Result<Sprout, Stop> {
+        self.sprout(seed)
+    }
+
+    fn seed(&mut self, state: Sprout) -> Result<Seed, Stop> {
+        Ok(self.state(state).0)
+    }
+
+    fn write(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {
+        (&self.system).write(seed, out)
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<Seed, Stop> {
+        (&self.system).read(bytes)
+    }
+}
+
+#[test]
+fn what_is_forgotten_changes_no_verdict() {
+    let pools: Vec<ThreadPool> = [2, 4].map(pool).into();
+    let mut random = Random::new(setting("SEED", 1));
+    let (mut decided, mut forgot, mut unknown) = (0, 0, 0);
+    for case in 0..setting("CASES", 150) {
+        let mut formulas = Formulas::default();
+        let states = 20 + random.below(300);
+        let system = if case % 5 == 0 { mutex(4, case % 2 == 0) } else { random_system(&mut random, states) };
+        let formula = random_claim(&mut random, &mut formulas);
+        let fairness = random_fairness(&mut random);
+        let (expected, _) = whole(&system, &mut formulas, formula, &fairness);
+        let said = format!("case {case}: {}, {fairness:?}\n{system:?}", print(&formulas, formula));
+        let depths: Vec<u32> = (0..random.below(4)).map(|_| 1 + random.below(5) as u32).collect();
+        let layers = if depths.is_empty() { Layers::Auto } else { Layers::Depths(depths) };
+        let room = 10 + random.below(system.edges.len() as u64) as usize;
+        let system = Forgetful { system, room, epoch: AtomicU64::new(0), known: Mutex::default() };
+        let pool = [None, Some(&pools[0]), Some(&pools[1])][random.below(3) as usize];
+        let options = Options { layers, fairness: fairness.clone(), ..Options::default() };
+        let answer = check(&system, pool, &mut formulas, formula, options)
+            .unwrap_or_else(|error| panic!("{error:?}, {said}"));
+        match &answer.verdict {
+            Verdict::Holds => assert!(expected, "{said}"),
+            Verdict::Violated(run) => {
+                replay_outside(&system.system, &mut formulas, formula, &fairness, run);
+            }
+            Verdict::Unknown(reason) => {
+                let stopped = Reason::Stopped(Stop::Interrupted(Interrupt::Memory));
+                assert!(*reason == Reason::Component || *reason == stopped, "{reason:?}, {said}");
+                unknown += 1;
+                continue;
+            }
+        }
+        decided += 1;
+        forgot += usize::from(answer.verdict == Verdict::Holds && system.epoch.into_inner() > 0);
+    }
+    println!("{decided} decided, {forgot} of those after forgetting, {unknown} unknown");
+    assert!(decided > 30 && forgot > 3);
 }
 
 #[track_caller]
@@ -452,4 +589,141 @@ fn damaged_and_foreign_checkpoints_are_refused() {
         fs::write(&path, &good).expect("writable");
     }
     assert_eq!(run(saving(&directory.0, true), &[1, 1]).expect("an answer").verdict, Verdict::Holds);
+}
+
+/// The final layer in pieces that know nothing of each other gives what it gives as a whole; each piece
+/// speaks of its own pairs only.
+#[test]
+fn pieces_against_the_whole() {
+    use apart::{Outcome, Pieces};
+    let layerings: [&[u32]; 7] = [&[], &[1], &[2], &[1, 1], &[2, 2], &[1, 2, 3], &[7]];
+    let two = pool(2);
+    let mut random = Random::new(setting("SEED", 1));
+    let (mut holds, mut early, mut late, mut unknown) = (0, 0, 0, 0);
+    for case in 0..setting("CASES", 40) {
+        let mut formulas = Formulas::default();
+        let states = 1 + random.below(if case % 4 == 0 { 60 } else { 12 });
+        let system = random_system(&mut random, states);
+        let formula = random_claim(&mut random, &mut formulas);
+        let text = print(&formulas, formula);
+        let (expected, _) = whole(&system, &mut formulas, formula, &Fairness::default());
+        for depths in layerings {
+            let layers = Layers::Depths(depths.to_vec());
+            let pieces = [Pieces::Count(1), Pieces::Count(3), Pieces::Count(100), Pieces::Pairs(2)];
+            let pieces = pieces[random.below(4) as usize];
+            let pool = [None, Some(&two)][random.below(2) as usize];
+            let short_states_max = [1 << 18, 12, 0][random.below(3) as usize];
+            let options = || Options { layers: layers.clone(), short_states_max, ..Options::default() };
+            let place = format!("case {case}: {text}, {layers:?}, {pieces:?}\n{system:?}");
+            let (answer, frontier) =
+                apart::divide(&system, pool, &mut formulas, formula, options(), pieces).expect("an answer");
+            let Some(frontier) = frontier else {
+                match &answer.verdict {
+                    Verdict::Holds => assert!(expected, "{place}"),
+                    Verdict::Violated(run) => {
+                        early += 1;
+                        replay_outside(&system, &mut formulas, formula, &Fairness::default(), run);
+                    }
+                    Verdict::Unknown(reason) => panic!("{reason:?}: {place}"),
+                }
+                continue;
+            };
+            assert!(matches!(answer.verdict, Verdict::Unknown(Reason::Elsewhere(_))));
+            let counted: usize = frontier.pieces.iter().map(|piece| piece.states).sum();
+            assert_eq!(counted, answer.layers.last().map_or(1, |layer| layer.end.states), "{place}");
+            // What single states say, without limits.
+            let (_, single) =
+                apart::divide(&system, None, &mut formulas, formula, options(), Pieces::Count(usize::MAX))
+                    .expect("an answer");
+            let single = single.expect("a frontier as before").pieces;
+            assert_eq!(single.len(), counted);
+            let mut clean = Vec::new();
+            for piece in &single {
+                let (outcome, _) =
+                    apart::search(&system, None, &mut formulas, formula, options(), &piece.bytes)
+                        .expect("an answer");
+                clean.push(outcome == Outcome::Clean);
+            }
+            let (mut violated, mut open) = (None, None);
+            for piece in &frontier.pieces {
+                let space_bytes = (random.below(3) == 0).then(|| 200 + random.below(3000) as usize);
+                let options = Options { space_bytes, cache_bytes: Some(1 << 10), ..options() };
+                let (outcome, _) =
+                    apart::search(&system, pool, &mut formulas, formula, options, &piece.bytes)
+                        .expect("an answer");
+                let is_clean = clean[piece.first..piece.first + piece.states].iter().all(|&clean| clean);
+                match outcome {
+                    Outcome::Clean => assert!(is_clean, "{place}"),
+                    Outcome::Violated(mut run) => {
+                        assert!(!is_clean, "{place}");
+                        assert!(!clean[piece.first + run.place]);
+                        run.place += piece.first;
+                        violated.get_or_insert(run);
+                    }
+                    Outcome::Unknown(reason) => open = Some(reason),
+                }
+            }
+            let outcome = match (violated, open) {
+                (Some(run), _) => Outcome::Violated(run),
+                (None, Some(reason)) => Outcome::Unknown(reason),
+                (None, None) => Outcome::Clean,
+            };
+            let boundaries = &frontier.boundaries;
+            let last = apart::conclude(&system, pool, &mut formulas, formula, options(), boundaries, outcome)
+                .expect("an answer");
+            assert_eq!(last.layers, answer.layers);
+            match &last.verdict {
+                Verdict::Holds => {
+                    holds += 1;
+                    assert!(expected, "{place}");
+                }
+                Verdict::Violated(run) => {
+                    late += 1;
+                    replay_outside(&system, &mut formulas, formula, &Fairness::default(), run);
+                }
+                Verdict::Unknown(_) => unknown += 1,
+            }
+        }
+    }
+    println!("{holds} hold, {early} are violated early, {late} late, {unknown} unknown");
+    assert!(holds > 20 && early > 20 && late > 20);
+}
+
+/// Whatever happens to the bytes of a piece: an error or an answer, no panic; and those of another
+/// formula are refused.
+#[test]
+fn mutilated_pieces() {
+    use apart::{Outcome, Pieces};
+    let system = mutex(3, true);
+    let mut formulas = Formulas::default();
+    let formula = parse(&mut formulas, "p0 |-> p1").expect("well-formed");
+    let other = parse(&mut formulas, "<> p1").expect("well-formed");
+    let options = || Options { layers: Layers::Depths(vec![2]), ..Options::default() };
+    let (_, frontier) =
+        apart::divide(&system, None, &mut formulas, formula, options(), Pieces::Count(1)).expect("an answer");
+    let frontier = frontier.expect("something is left");
+    let piece = &frontier.pieces[0].bytes;
+    let mut search = |formula, bytes: &[u8]| {
+        apart::search(&system, None, &mut formulas, formula, options(), bytes).map(|(outcome, _)| outcome)
+    };
+    assert_eq!(search(formula, piece), Ok(Outcome::Clean));
+    assert_eq!(search(other, piece), Err(Error::Foreign));
+    for length in 0..piece.len() {
+        assert_eq!(search(formula, &piece[..length]), Err(Error::Foreign), "{length} bytes");
+    }
+    for byte in 0..piece.len() {
+        for bit in 0..8 {
+            let mut bad = piece.clone();
+            bad[byte] ^= 1 << bit;
+            let _ = search(formula, &bad);
+        }
+    }
+    // A run that starts from nowhere is no run.
+    let run = apart::Detached { place: 0, at: 0, states: vec![vec![0; 4]], rules: vec![None], back: Some(0) };
+    for run in [apart::Detached { place: 1 << 40, ..run.clone() }, apart::Detached { at: 99, ..run }] {
+        let outcome = Outcome::Violated(run);
+        let boundaries = &frontier.boundaries;
+        let answer = apart::conclude(&system, None, &mut formulas, formula, options(), boundaries, outcome);
+        assert_eq!(answer, Err(Error::Foreign));
+    }
 }

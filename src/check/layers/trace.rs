@@ -7,18 +7,16 @@
 use super::boundary::{Boundary, Level};
 use super::crew::Crew;
 use super::meter::Meter;
-use super::part::Suffix;
 use super::post::post;
 use super::queue::Violation;
 use super::reader::Reader;
 use super::seeded::Seeded;
 use crate::base::Interrupt;
-use crate::check::fairness::FairTable;
 use crate::check::lasso::{Lasso, Step};
 use crate::check::search::{Extent, Target};
 use crate::check::space::Space;
 use crate::check::{CheckError, Failure, Fairness, Limits, ReplayError, anything, replay};
-use crate::graph::{Regions, RuleId, Seed, Stop, System, Worker};
+use crate::graph::{Region, Regions, RuleId, Seed, Sprout, Stop, System, Worker};
 use crate::logic::word::is_bad_prefix;
 use crate::logic::{Automaton, Formula, Formulas};
 use std::sync::Arc;
@@ -36,6 +34,7 @@ pub struct Tracer<'t, 'a, G: Regions> {
     pub crew: &'t mut Crew<'a, G::Region<'a>>,
     pub reader: &'t Reader,
     pub meter: &'t Meter<'a>,
+    pub fairness: &'t Fairness,
     /// Give every run a cycle.
     pub close: bool,
     /// States that may be explored to find a short run.
@@ -43,7 +42,18 @@ pub struct Tracer<'t, 'a, G: Regions> {
 }
 
 /// A pair.
-type Pair = (Seed, u32);
+type Pair = (Sprout, u32);
+
+/// States of a run, each with the rule by which it is left if that is known.
+pub type Way = Vec<(Sprout, Option<RuleId>)>;
+
+/// A run from a pair on.
+struct Rest {
+    at: u32,
+    way: Way,
+    /// Where it goes on after its end.
+    back: Option<usize>,
+}
 
 impl<'a, G: Regions> Tracer<'_, 'a, G> {
     /// The run that shows a violation, replayed.
@@ -60,37 +70,51 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
         }
         // The best run is short and does not depend on what the threads did. The next best starts so
         // from the last boundary.
-        let mut found = (violation.task.boundary.clone(), violation.task.state(), violation.suffix);
+        let mut found = None;
         for (boundary, state) in [(first, 0), (last, violation.task.top() as usize)] {
-            if let Some(suffix) = self.shortest(&boundary, state)? {
-                found = (boundary, state, suffix);
+            if let Some(rest) = self.shortest(&boundary, state)? {
+                found = Some((boundary, state, rest));
                 break;
             }
         }
-        let (boundary, state, suffix) = found;
-        let mut seeds = self.way_to(boundary, state, suffix.at)?;
-        let back = suffix.back.map(|back| seeds.len() + back);
-        seeds.extend(suffix.seeds);
-        if back.is_none() && seeds.len() > 1 {
+        let (boundary, state, rest) = match found {
+            Some(found) => found,
+            None => {
+                let suffix = violation.suffix;
+                let steps = suffix.seeds.iter().zip(&suffix.rules);
+                let step = |(&seed, &rule): (&Seed, &Option<RuleId>)| Ok((self.plant(seed)?, rule));
+                let way = steps.map(step).collect::<Result<Way, Stop>>()?;
+                let rest = Rest { at: suffix.at, way, back: suffix.back };
+                (violation.task.boundary.clone(), violation.task.state(), rest)
+            }
+        };
+        let (mut way, _) = self.way_to(boundary, state, rest.at)?;
+        let back = rest.back.map(|back| way.len() + back);
+        way.extend(rest.way);
+        if back.is_none() && way.len() > 1 {
             // The automaton has not read the last state.
-            seeds.pop();
+            way.pop();
         }
-        self.finish(formulas, formula, seeds, back)
+        self.finish(formulas, formula, way, back)
+    }
+
+    fn plant(&mut self, seed: Seed) -> Result<Sprout, Stop> {
+        self.crew.regions[0].plant(seed)
     }
 
     /// A short run from a state of a boundary, from which one starts; none if that takes too much.
-    fn shortest(&self, boundary: &Boundary, state: usize) -> Result<Option<Suffix>, Failure> {
-        let seed = boundary.level.seeds[state];
+    fn shortest(&mut self, boundary: &Boundary, state: usize) -> Result<Option<Rest>, Failure> {
+        let root = self.plant(boundary.level.seeds[state])?;
         let limits = self.bounded();
         for entry in boundary.level.entries(state) {
             let at = entry.at;
             if self.reader.accepts_all[at as usize] && !self.close {
-                return Ok(Some(Suffix { at, seeds: vec![seed], back: None }));
+                return Ok(Some(Rest { at, way: vec![(root, None)], back: None }));
             }
             let automaton = Automaton { initial: vec![at], ..self.reader.automaton.clone() };
-            match self.explore(seed, &automaton, !self.close, &limits) {
+            match self.explore(root, &automaton, !self.close, &limits) {
                 Ok(None) => {}
-                Ok(Some((seeds, back))) => return Ok(Some(Suffix { at, seeds, back })),
+                Ok(Some((way, back))) => return Ok(Some(Rest { at, way, back })),
                 Err(stop) => {
                     let cancelled = stop == Stop::Interrupted(Interrupt::Cancelled);
                     return if cancelled { Err(stop.into()) } else { Ok(None) };
@@ -109,51 +133,53 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
     /// automaton has read.
     fn explore(
         &self,
-        root: Seed,
+        root: Sprout,
         automaton: &Automaton,
         may_end: bool,
         limits: &Limits,
-    ) -> Result<Option<(Vec<Seed>, Option<usize>)>, Stop> {
-        let fair = FairTable::default();
-        let target =
-            if may_end { Target::new(automaton, &fair) } else { Target::with_cycle(automaton, &fair) };
+    ) -> Result<Option<(Way, Option<usize>)>, Stop> {
+        let fair = &self.reader.fair;
+        let target = if may_end { Target::new(automaton, fair) } else { Target::with_cycle(automaton, fair) };
         let system = Seeded::new(self.regions, root);
-        let mut space = Space::new(&system, None, false);
+        let mut space = Space::new(&system, None, !fair.is_none());
         let start = space.initial()?;
         let found = target.explore(&mut space, start, limits, Extent::All { first_look: 1000 })?;
         Ok(found.map(|lasso| {
-            let mut seeds: Vec<Seed> = lasso.steps.iter().map(|step| system.seed(step.state)).collect();
+            let step = |step: &Step| (system.sprout(step.state), Some(step.rule));
+            let mut way: Way = lasso.steps.iter().map(step).collect();
             if lasso.back.is_none() {
-                // As in other suffixes, a state follows that is not read.
-                seeds.extend(seeds.last().copied());
+                // As in other runs, a state follows that is not read.
+                way.extend(way.last().copied());
             }
-            (seeds, lasso.back)
+            (way, lasso.back)
         }))
     }
 
-    /// The states before a pair of a boundary.
-    fn way_to(&mut self, mut boundary: Arc<Boundary>, state: usize, at: u32) -> Result<Vec<Seed>, Stop> {
+    /// The states before a pair of a boundary, from the first boundary on, and where the automaton is
+    /// there.
+    pub fn way_to(&mut self, mut boundary: Arc<Boundary>, state: usize, at: u32) -> Result<(Way, u32), Stop> {
         let entries = boundary.level.range(state);
         let is_it = |&pair: &usize| boundary.level.entries[pair].at == at;
         let mut pair = entries.clone().find(is_it).expect("the run starts from a pair of the boundary");
-        let of = |boundary: &Boundary, pair: usize| {
-            let level = &boundary.level;
-            (level.seeds[level.state_of(pair)], level.entries[pair].at)
-        };
         let mut ways = Vec::new();
         while let Some(before) = boundary.before.clone() {
             let origin = boundary.level.entries[pair].origin as usize;
-            let (from, to) = (of(&before, origin), of(&boundary, pair));
+            let (from, to) = (self.pair(&before, origin)?, self.pair(&boundary, pair)?);
             ways.push(self.way(from, to, boundary.steps())?);
             (boundary, pair) = (before, origin);
         }
-        Ok(ways.into_iter().rev().flatten().collect())
+        Ok((ways.into_iter().rev().flatten().collect(), boundary.level.entries[pair].at))
+    }
+
+    fn pair(&mut self, boundary: &Boundary, pair: usize) -> Result<Pair, Stop> {
+        let level = &boundary.level;
+        Ok((self.plant(level.seeds[level.state_of(pair)])?, level.entries[pair].at))
     }
 
     /// The states of a way of exactly so many steps, without its end.
-    fn way(&mut self, from: Pair, to: Pair, steps: u32) -> Result<Vec<Seed>, Stop> {
+    fn way(&mut self, from: Pair, to: Pair, steps: u32) -> Result<Way, Stop> {
         if steps <= 1 {
-            return Ok(vec![from.0; steps as usize]);
+            return Ok(vec![(from.0, None); steps as usize]);
         }
         let middle = self.after(Level::single(from.0, [from.1]), steps / 2)?.restarted(None);
         let end = self.after(middle.clone(), steps - steps / 2)?;
@@ -168,7 +194,7 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
         Ok(way)
     }
 
-    fn after(&mut self, mut level: Level, steps: u32) -> Result<Level, Stop> {
+    fn after(&mut self, mut level: Level<Sprout>, steps: u32) -> Result<Level<Sprout>, Stop> {
         for _ in 0..steps {
             level = post(&level, self.crew, self.reader, self.meter, false)?.level;
         }
@@ -181,25 +207,25 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
         &mut self,
         formulas: &mut Formulas,
         formula: Formula,
-        mut seeds: Vec<Seed>,
+        mut way: Way,
         mut back: Option<usize>,
     ) -> Result<Run, Failure> {
-        let system = Seeded::new(self.regions, seeds[0]);
+        let system = Seeded::new(self.regions, way[0].0);
         let mut judge = system.worker();
         judge.initial()?;
         if back.is_none() {
             let normal = formulas.normal(formula);
             let letters: Result<Vec<u64>, Stop> =
-                seeds.iter().map(|&seed| judge.props(system.number(seed))).collect();
+                way.iter().map(|&(state, _)| judge.props(system.number(state))).collect();
             let needed = !is_bad_prefix(formulas, normal, &letters?);
             if needed || self.close {
-                let last = seeds.len() - 1;
+                let last = way.len() - 1;
                 let bounded = self.bounded();
                 let limits = if needed { self.crew.limits } else { &bounded };
-                match self.explore(seeds[last], &anything(), false, limits) {
+                match self.explore(way[last].0, &anything(), false, limits) {
                     Ok(Some((rest, Some(rest_back)))) => {
-                        seeds.truncate(last);
-                        seeds.extend(rest);
+                        way.truncate(last);
+                        way.extend(rest);
                         back = Some(last + rest_back);
                     }
                     Err(stop) if needed => return Err(stop.into()),
@@ -207,14 +233,15 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
                 }
             }
         }
-        let mut steps = Vec::with_capacity(seeds.len());
-        for (place, &seed) in seeds.iter().enumerate() {
-            let state = system.number(seed);
-            let next = if place + 1 < seeds.len() { Some(place + 1) } else { back };
-            let rule = match next {
-                None => RuleId::END,
-                Some(next) => {
-                    let (mut out, next) = (Vec::new(), system.number(seeds[next]));
+        let mut steps = Vec::with_capacity(way.len());
+        for (place, &(here, rule)) in way.iter().enumerate() {
+            let state = system.number(here);
+            let next = if place + 1 < way.len() { Some(place + 1) } else { back };
+            let rule = match (next, rule) {
+                (None, _) => RuleId::END,
+                (Some(_), Some(rule)) if rule != RuleId::END => rule,
+                (Some(next), _) => {
+                    let (mut out, next) = (Vec::new(), system.number(way[next].0));
                     judge.successors(state, &mut out)?;
                     out.iter().find(|(_, to)| *to == next).map_or(RuleId::DEADLOCK, |&(rule, _)| rule)
                 }
@@ -222,11 +249,13 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
             steps.push(Step { state, rule });
         }
         let lasso = Lasso { steps, back }.folded();
-        replay(&mut judge, formulas, formula, &Fairness::default(), &lasso).map_err(|error| match error {
+        replay(&mut judge, formulas, formula, self.fairness, &lasso).map_err(|error| match error {
             ReplayError::Stopped(stop) => Failure::Stop(stop),
             error => Failure::Check(CheckError::ReplayFailed(error)),
         })?;
-        let seeds = system.seeds();
+        let region = &mut self.crew.regions[0];
+        let seeds =
+            system.sprouts().into_iter().map(|state| region.seed(state)).collect::<Result<_, Stop>>()?;
         Ok(Run { lasso, seeds })
     }
 }
