@@ -5,11 +5,13 @@
 //! module ([`module`]) -> values -> compiled theory -> rewriting -> reports -> screen.
 
 pub mod base;
+pub mod batch;
 pub mod builtin;
 pub mod check;
 pub mod cli;
 pub mod graph;
 pub mod interp;
+pub mod jobs;
 pub mod logic;
 pub mod matching;
 pub mod mixfix;

@@ -2,15 +2,21 @@
 //! literals as text, limits.
 
 mod diagnostic;
+mod digest;
 mod limits;
 pub mod literal;
 mod name;
+mod size;
 mod source;
+mod threads;
 
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
+pub use digest::{DIGEST_LEN, digest};
 pub use limits::{Cancel, Interrupt};
 pub use name::Name;
+pub use size::bytes;
 pub use source::{FileId, SourceMap, Span};
+pub use threads::pool;
 
 /// Defines an index type: a `u32` that only indexes one kind of table.
 #[macro_export]

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::base::bytes;
 use crate::check::layers::Layers;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -45,6 +46,28 @@ Terms are read in the module; commands in the file are not executed.\n\
 Exit codes: 0 the search came to its end, with or without solutions, 2 bad input,\n\
 3 interrupted or a limit was reached, 4 internal error.";
 
+const PLAN_HELP: &str = "\
+Example: rwl plan qlock.rwl --init init8 --formula lofree --layers '2 2' --into jobs\n\
+writes jobs/1.job to jobs/16.job and jobs/plan.json. Each job needs nothing but rwl: run it\n\
+anywhere with `rwl job run`, have its result beside it, and `rwl plan collect jobs` tells\n\
+the verdict.\n\
+Exit codes: 0 fine, 1 a formula is violated, 2 bad input, 3 unknown, 4 internal error.";
+
+const JOB_HELP: &str = "\
+N.job gets N.result beside it, or N.unknown if a limit was reached; running it again then\n\
+tries again. It does no harm to run a job twice, or two at a time, or to kill it.\n\
+Exit codes: 0 no violation starts here, 1 one does, 2 bad input, 3 unknown, 4 internal error.";
+
+const BATCH_HELP: &str = "\
+A plan is a TOML file with a [[claim]] for each claim: `name`, `spec` (a file beside the\n\
+plan), `module`, `init`, `formula`, `layers`, `method`, `fair-weak`, `fair-strong`, `memory`,\n\
+`threads`, `time`, `expect`, `group` (a heading of the report) and `reference` (columns of\n\
+the report). Keys before the first claim are defaults for all.\n\
+--memory and --time are for all claims together; without --memory they share what is free.\n\
+Exit codes: 0 every claim holds, or has the verdict that the plan expects, 1 a claim is\n\
+violated, or its verdict differs from the expected one, 2 bad input, 3 unknown, 4 internal\n\
+error.";
+
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Load and execute files, then exit
@@ -66,6 +89,31 @@ pub enum Command {
         #[command(flatten)]
         maude: MaudeFlags,
     },
+    /// Write the final layer of a check as jobs for other machines, and collect their results
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = PLAN_HELP)]
+    Plan {
+        #[command(subcommand)]
+        collect: Option<PlanCommand>,
+        #[command(flatten)]
+        plan: Option<PlanArgs>,
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        maude: MaudeFlags,
+    },
+    /// Run a job that `rwl plan` has written
+    Job {
+        #[command(subcommand)]
+        command: JobCommand,
+    },
+    /// Check the claims of plans, many at a time
+    #[command(after_help = BATCH_HELP)]
+    Batch {
+        #[command(flatten)]
+        batch: BatchArgs,
+        #[command(flatten)]
+        common: Common,
+    },
     /// Search the states that a specification can reach
     #[command(after_help = SEARCH_HELP)]
     Search {
@@ -76,6 +124,65 @@ pub enum Command {
         #[command(flatten)]
         maude: MaudeFlags,
     },
+}
+
+#[derive(Subcommand, Debug)]
+pub enum PlanCommand {
+    /// Tell what follows from the results of a plan's jobs, as `rwl check` would
+    Collect {
+        /// The directory of the plan
+        directory: PathBuf,
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        maude: MaudeFlags,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+pub enum JobCommand {
+    /// Do a job and write its result beside it; one that is done is not done again
+    #[command(after_help = JOB_HELP)]
+    Run {
+        /// The file of the job
+        file: PathBuf,
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        maude: MaudeFlags,
+    },
+}
+
+/// What to plan, and where to.
+#[derive(Args, Clone, Debug)]
+pub struct PlanArgs {
+    /// The file with the specification
+    #[arg(required_unless_present = "claims", conflicts_with = "claims")]
+    pub file: Option<String>,
+    /// One job for each claim of this plan of `rwl batch`, instead of the final layer of one check
+    #[arg(long, value_name = "PLAN.toml", conflicts_with_all = ["module", "init", "formula", "layers", "jobs", "pairs_per_job"])]
+    pub claims: Option<PathBuf>,
+    /// The module (default: the last one of the file)
+    #[arg(long, value_name = "M")]
+    pub module: Option<String>,
+    /// The state to start from
+    #[arg(long, value_name = "TERM", default_value = "init", allow_hyphen_values = true)]
+    pub init: String,
+    /// An LTL formula, as often as you like (default: every constant of sort Formula)
+    #[arg(long, value_name = "F", allow_hyphen_values = true)]
+    pub formula: Vec<String>,
+    /// The depths of all layers but the last, such as '2 2', or as deep as needed
+    #[arg(long, value_name = "DEPTHS|auto", value_parser = depths, default_value = "auto")]
+    pub layers: Layers,
+    /// So many jobs for each formula
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "16", conflicts_with = "pairs_per_job")]
+    pub jobs: usize,
+    /// So many pairs of a state and a state of the automaton for each job
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub pairs_per_job: Option<usize>,
+    /// The directory for the plan and its jobs
+    #[arg(long, value_name = "DIR")]
+    pub into: PathBuf,
 }
 
 /// What to check, and from where.
@@ -98,11 +205,15 @@ pub struct CheckArgs {
     /// Labels of rules that are taken if they are enabled again and again
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     pub fair_strong: Vec<String>,
-    /// Divide the state space into layers of these depths, such as '2 2', or as deep as needed
-    #[arg(long, value_name = "DEPTHS|auto", value_parser = layers)]
-    pub layers: Option<Layers>,
-    /// Save what is done in this directory
-    #[arg(long, value_name = "DIR", requires = "layers")]
+    /// Divide the state space into layers of these depths, such as '2 2'; auto: if it does not fit
+    /// into memory as a whole
+    #[arg(long, value_name = "DEPTHS|auto|none", value_parser = layers, default_value = "auto")]
+    pub layers: Division,
+    /// How to check in layers: natively, or by the authors' revised modules, for comparison
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Method::Native, value_name = "native|revise", requires = "layers")]
+    pub method: Method,
+    /// Divide the state space and save what is done in this directory
+    #[arg(long, value_name = "DIR")]
     pub checkpoint: Option<PathBuf>,
     /// Go on with what is saved in the directory of --checkpoint
     #[arg(long, requires = "checkpoint")]
@@ -115,10 +226,48 @@ pub struct CheckArgs {
     pub automaton: Option<Automaton>,
 }
 
+/// How to divide the state space, if it may be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Division {
+    pub layers: Option<Layers>,
+}
+
+/// Which claims to check.
+#[derive(Args, Clone, Debug)]
+pub struct BatchArgs {
+    /// The plans, TOML files
+    #[arg(required = true, value_name = "PLAN.toml")]
+    pub plans: Vec<PathBuf>,
+    /// Only claims with this in their name or heading, as often as you like
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Vec<String>,
+    /// List the claims, each with the command that checks it, and check nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Layers instead of those of the plan: depths such as '2 2', auto, or none
+    #[arg(long, value_name = "DEPTHS|auto|none", value_parser = layers_text)]
+    pub layers: Option<String>,
+    /// Save what is done of claims in layers below this directory
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+    /// Go on with what is saved below the directory of --checkpoint
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
+    /// Also write the report as a page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counterexample {
     Short,
     Maude,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    Native,
+    Revise,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,7 +310,7 @@ pub struct Common {
     /// Worker threads (default: all cores)
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     pub threads: Option<usize>,
-    /// Memory that a command may use, such as 2G or 500M
+    /// Memory that a command may use for states and tables, such as 2G or 500M
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<usize>,
     /// Time that the whole run may take, in seconds
@@ -170,7 +319,7 @@ pub struct Common {
     /// How to write answers and messages
     #[arg(long, value_enum, hide_possible_values = true, default_value_t = Format::Text, value_name = "text|json")]
     pub format: Format,
-    /// Which run shows that a formula is violated: a short one, or Maude's
+    /// Which run shows that a formula is violated: a short one, or Maude's (not in layers)
     #[arg(long, value_enum, hide_possible_values = true, default_value_t = Counterexample::Short, value_name = "short|maude")]
     pub counterexample: Counterexample,
     /// Write answers to a file instead of standard output
@@ -348,15 +497,28 @@ fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "a number from 1 on is needed".to_owned())
 }
 
-/// `auto`, or depths from 1 on.
-fn layers(text: &str) -> Result<Layers, String> {
+/// `auto`, `none`, or depths from 1 on.
+fn layers(text: &str) -> Result<Division, String> {
     let list = text.split([' ', ',']).filter(|word| !word.is_empty());
     let depths: Option<Vec<u32>> = list.map(|word| word.parse().ok().filter(|&depth| depth > 0)).collect();
-    match depths {
-        _ if text.trim() == "auto" => Ok(Layers::Auto),
-        Some(depths) if !depths.is_empty() => Ok(Layers::Depths(depths)),
-        _ => Err("depths from 1 on such as '2 2', or auto, are needed".to_owned()),
-    }
+    let layers = match (text.trim(), depths) {
+        ("none", _) => None,
+        ("auto", _) => Some(Layers::Auto),
+        (_, Some(depths)) if !depths.is_empty() => Some(Layers::Depths(depths)),
+        _ => return Err("depths from 1 on such as '2 2', auto or none are needed".to_owned()),
+    };
+    Ok(Division { layers })
+}
+
+/// `auto`, or depths from 1 on.
+fn depths(text: &str) -> Result<Layers, String> {
+    let wanted = || "depths from 1 on such as '2 2', or auto, are needed".to_owned();
+    layers(text).ok().and_then(|division| division.layers).ok_or_else(wanted)
+}
+
+/// The same; the text as it is.
+fn layers_text(text: &str) -> Result<String, String> {
+    layers(text).map(|_| text.to_owned())
 }
 
 fn natural(text: &str) -> Result<u64, String> {
@@ -368,23 +530,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
     number.ok_or_else(|| "a number of seconds such as 60 or 0.5 is needed".to_owned())
 }
 
-/// `500M`, `2G`, `64k`, or bytes.
 fn size(text: &str) -> Result<usize, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match text[digits.len()..].to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
-        "" => 1.0,
-        "k" => f64::from(1 << 10),
-        "m" => f64::from(1 << 20),
-        "g" => f64::from(1 << 30),
-        "t" => 1024.0 * f64::from(1 << 30),
-        _ => f64::NAN,
-    };
-    let bytes = digits.parse::<f64>().unwrap_or(f64::NAN) * factor;
-    if bytes >= 1.0 && bytes < usize::MAX as f64 {
-        Ok(bytes as usize)
-    } else {
-        Err("a size looks like 2G or 500M".to_owned())
-    }
+    bytes(text).ok_or_else(|| "a size looks like 2G or 500M".to_owned())
 }
 
 #[cfg(test)]
@@ -434,7 +581,19 @@ mod tests {
         assert!(parse("check a.rwl --layers 2,2").is_ok());
         assert!(parse("check a.rwl --layers 0").is_err());
         assert!(parse("check a.rwl --layers deep").is_err());
-        assert!(parse("check a.rwl --checkpoint d").is_err());
+        assert!(parse("check a.rwl --layers none").is_ok());
+        assert!(parse("check a.rwl --checkpoint d").is_ok());
+        assert!(parse("check a.rwl --resume").is_err());
+        assert!(parse("batch a.toml b.toml --filter x --filter y --list --layers none").is_ok());
+        assert!(parse("batch").is_err());
+        assert!(parse("batch a.toml --layers 0").is_err());
+        assert!(parse("batch a.toml --resume").is_err());
+        assert!(parse("plan a.rwl --into d --layers 2,2 --jobs 3").is_ok());
+        assert!(parse("plan a.rwl --into d --layers none").is_err());
+        assert!(parse("plan --claims a.toml --into d").is_ok());
+        assert!(parse("plan --claims a.toml --into d --layers 2").is_err());
+        assert!(parse("plan collect d").is_ok());
+        assert!(parse("job run 1.job --memory 1G").is_ok());
         assert!(parse("--time 0.5").is_ok_and(|c| c.common.time == Some(Duration::from_millis(500))));
         for time in ["-1", "soon", "inf", "nan"] {
             assert!(parse(&format!("--time {time}")).is_err(), "{time}");

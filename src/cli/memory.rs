@@ -78,6 +78,33 @@ pub fn watch(limit: usize, cancel: Cancel, is_used_up: Cancel) {
     });
 }
 
+/// Gives memory that is free back to the system.
+pub fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the call has no arguments that could be wrong.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// Bytes of memory that the machine has for new processes, where the system says so.
+pub fn available() -> Option<usize> {
+    let table = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = table.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let machine = line.trim().trim_end_matches(" kB").parse::<usize>().ok()? << 10;
+    let number = |name: &str| {
+        let text = std::fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok()?;
+        text.trim().parse::<usize>().ok()
+    };
+    let group = number("max").map(|max| max.saturating_sub(number("current").unwrap_or(0)));
+    Some(group.map_or(machine, |group| group.min(machine)))
+}
+
+/// What a command may use if nobody says how much.
+pub fn usual() -> Option<usize> {
+    available().map(|bytes| bytes / 4 * 3)
+}
+
 /// Bytes of memory that the process has now, where the system says so.
 fn resident() -> Option<usize> {
     let pages: usize = std::fs::read_to_string("/proc/self/statm").ok()?.split(' ').nth(1)?.parse().ok()?;

@@ -2,7 +2,10 @@
 
 mod activity;
 mod args;
+mod batch;
 mod exit;
+mod jobs;
+mod live;
 mod memory;
 mod output;
 mod run;

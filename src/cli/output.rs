@@ -15,6 +15,7 @@ use crate::interp::{Host, LineSink};
 use crate::report::{Answer, CheckReport, Time, Wrapper, diagnostic_json, html_page, render_diagnostic};
 
 use super::args::{Format, When};
+use super::memory;
 
 /// Where answers and messages go.
 pub struct Output {
@@ -105,6 +106,23 @@ impl Output {
         }
     }
 
+    /// Writes text that is an answer already, and sends it on its way.
+    pub fn put(&mut self, text: &str) {
+        let mut sink = self.sink();
+        sink.write(text);
+        sink.flush();
+    }
+
+    /// Are messages coloured?
+    pub fn colours_messages(&self) -> bool {
+        self.color
+    }
+
+    /// Are answers coloured?
+    pub fn colours_answers(&self) -> bool {
+        self.paints
+    }
+
     pub fn flush(&mut self) {
         self.sink().flush();
     }
@@ -129,7 +147,7 @@ impl Output {
 }
 
 /// Is standard error a terminal that understands control sequences?
-fn is_capable() -> bool {
+pub(super) fn is_capable() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
@@ -152,11 +170,18 @@ impl Sink {
     }
 
     fn write(&mut self, text: &str) {
+        match &mut self.wrapper {
+            Some(wrapper) => {
+                let wrapped = wrapper.wrap(text);
+                self.write_as_it_is(&wrapped);
+            }
+            None => self.write_as_it_is(text),
+        }
+    }
+
+    fn write_as_it_is(&mut self, text: &str) {
         self.end_progress();
-        let result = match &mut self.wrapper {
-            Some(wrapper) => self.out.write_all(wrapper.wrap(text).as_bytes()),
-            None => self.out.write_all(text.as_bytes()),
-        };
+        let result = self.out.write_all(text.as_bytes());
         self.note(result);
     }
 
@@ -188,7 +213,11 @@ impl Host for Output {
             Format::Json => answer.json().map_or_else(String::new, |json| format!("{json}\n")),
         };
         let mut sink = self.sink();
-        sink.write(&text);
+        match answer {
+            // It breaks its lines itself.
+            Answer::Check(_) => sink.write_as_it_is(&text),
+            _ => sink.write(&text),
+        }
         // What comes next may take long.
         sink.flush();
     }
@@ -234,6 +263,10 @@ impl Host for Output {
 
     fn peak_memory(&mut self) -> u64 {
         peak_memory()
+    }
+
+    fn give_back_memory(&mut self) {
+        memory::give_back();
     }
 
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {

@@ -7,7 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::args::{self, Automaton, CheckArgs, Cli, Command, Common, MaudeFlags, SearchArgs, When};
+use super::args::{
+    self, Automaton, CheckArgs, Cli, Command, Common, JobCommand, MaudeFlags, Method, PlanArgs, PlanCommand,
+    SearchArgs, When,
+};
+use super::jobs::Portion;
 use super::output::{Output, Style};
 use super::{Activity, Doing, ExitCode, memory, stdin};
 use crate::base::Cancel;
@@ -15,6 +19,7 @@ use crate::check::Counterexample;
 use crate::interp::{
     AutomatonFormat, CheckRequest, Flow, Host, Interpreter, LayersRequest, SearchRequest, Setup,
 };
+use crate::jobs;
 use crate::repl;
 
 /// Reserved for the stack; pages are only taken when they are touched.
@@ -36,21 +41,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let _ = writeln!(io::stdout(), "rwl {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::Success;
     }
-    let plan = match cli.command {
-        Some(Command::Run { files, common, maude }) => {
-            Plan { files, job: Job::Commands, common, maude, and_exit: true }
-        }
-        Some(Command::Search { search, common, maude }) => {
-            Plan { files: vec![search.file.clone()], job: Job::Search(search), common, maude, and_exit: true }
-        }
-        Some(Command::Check { check, common, maude }) => {
-            Plan { files: vec![check.file.clone()], job: Job::Check(check), common, maude, and_exit: true }
-        }
-        None => {
-            let Cli { files, common, maude, .. } = cli;
-            Plan { files, job: Job::Commands, common, maude, and_exit: false }
-        }
-    };
     std::panic::set_hook(Box::new(|info| {
         let payload = text_of(info.payload());
         let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
@@ -60,6 +50,36 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             env!("CARGO_PKG_VERSION")
         );
     }));
+    let plan = match cli.command {
+        Some(Command::Batch { batch, common }) => return super::batch::run(&batch, &common),
+        Some(Command::Run { files, common, maude }) => {
+            Plan { files, job: Job::Commands, common, maude, and_exit: true }
+        }
+        Some(Command::Search { search, common, maude }) => {
+            Plan { files: vec![search.file.clone()], job: Job::Search(search), common, maude, and_exit: true }
+        }
+        Some(Command::Check { check, common, maude }) => {
+            Plan { files: vec![check.file.clone()], job: Job::Check(check), common, maude, and_exit: true }
+        }
+        Some(Command::Plan { collect: Some(PlanCommand::Collect { directory, common, maude }), .. }) => {
+            Plan { files: Vec::new(), job: Job::Collect(directory), common, maude, and_exit: true }
+        }
+        Some(Command::Plan { plan: Some(plan), common, maude, .. }) => Plan {
+            files: Vec::from_iter(plan.file.clone()),
+            job: Job::Plan(plan),
+            common,
+            maude,
+            and_exit: true,
+        },
+        Some(Command::Plan { .. }) => unreachable!("the file is required without a subcommand"),
+        Some(Command::Job { command: JobCommand::Run { file, common, maude } }) => {
+            Plan { files: Vec::new(), job: Job::Part(file), common, maude, and_exit: true }
+        }
+        None => {
+            let Cli { files, common, maude, .. } = cli;
+            Plan { files, job: Job::Commands, common, maude, and_exit: false }
+        }
+    };
     // Deep terms and long lists are handled by loops, but not everywhere: a large stack is cheap.
     let plan = Arc::new(plan);
     for bytes in [STACK_BYTES, SMALL_STACK_BYTES] {
@@ -72,7 +92,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     session(&plan)
 }
 
-fn cores() -> usize {
+pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -100,10 +120,19 @@ enum Job {
     Commands,
     Search(SearchArgs),
     Check(CheckArgs),
+    /// Divide it and leave the rest to others.
+    Plan(PlanArgs),
+    /// One part of that.
+    Part(PathBuf),
+    /// All parts.
+    Collect(PathBuf),
 }
 
 fn session(plan: &Plan) -> ExitCode {
     let Plan { common, maude, .. } = plan;
+    if let Job::Plan(args @ PlanArgs { claims: Some(batch), .. }) = &plan.job {
+        return super::jobs::plan_batch(batch, &args.into, common, library());
+    }
     let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     let interactive = !plan.and_exit && !maude.batch && (is_terminal || maude.interactive);
     let cancel = Cancel::default();
@@ -128,13 +157,39 @@ fn session(plan: &Plan) -> ExitCode {
         }
     };
     let (time_is_up, memory_is_up) = (Cancel::default(), Cancel::default());
+    let portion = match &plan.job {
+        Job::Plan(args) => Some(Portion::new(args)),
+        Job::Part(path) => Some(Portion::job(path)),
+        Job::Collect(directory) => Some(Portion::plan(directory)),
+        Job::Commands | Job::Search(_) | Job::Check(_) => None,
+    };
+    let portion = match portion.transpose() {
+        Ok(portion) => portion,
+        Err(error) => {
+            jobs::say(&mut output, &error);
+            return ExitCode::BadInput;
+        }
+    };
+    if let Some(Portion::Plan(directory, plan)) = &portion
+        && plan.is_batch()
+    {
+        return super::jobs::collect_batch(directory, plan, common);
+    }
+    let own = portion.as_ref().and_then(Portion::limits);
+    let memory = common.memory.or(own.and_then(|own| own.memory));
+    let time = common.time.or(own.and_then(|own| own.time));
+    let threads = common.threads.or(own.and_then(|own| own.threads)).unwrap_or_else(cores);
+    // What was packed means the same wherever it is unpacked.
+    let spec = portion.as_ref().and_then(Portion::spec).cloned().unwrap_or_else(|| {
+        super::jobs::spec(plan.files.first(), library(), maude.random_seed, maude.no_prelude)
+    });
     let setup = Setup {
         cancel: cancel.clone(),
-        directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
-        library: library(),
-        random_seed: maude.random_seed,
-        threads: common.threads.unwrap_or_else(cores),
-        memory_max: common.memory,
+        directory: spec.directory.clone(),
+        library: spec.library.clone(),
+        random_seed: spec.random_seed,
+        threads,
+        memory_max: memory,
         counterexample: match common.counterexample {
             args::Counterexample::Short => Counterexample::Short,
             args::Counterexample::Maude => Counterexample::Maude,
@@ -145,10 +200,10 @@ fn session(plan: &Plan) -> ExitCode {
     };
     let activity = Arc::new(Activity::new(Doing::Work));
     watch_interrupts(&cancel, &activity);
-    if let Some(limit) = common.memory {
+    if let Some(limit) = memory {
         memory::watch(limit, cancel.clone(), memory_is_up);
     }
-    if let Some(limit) = common.time {
+    if let Some(limit) = time {
         watch_time(limit, cancel, time_is_up);
     }
     if maude.show_pid {
@@ -164,12 +219,19 @@ fn session(plan: &Plan) -> ExitCode {
     if interactive && !maude.no_banner && !common.quiet {
         output.text(&repl::banner());
     }
-    if !maude.no_prelude {
+    if portion.as_ref().is_some_and(|portion| portion.is_done(&mut interpreter, &mut output)) {
+        return finish(interpreter, output);
+    }
+    if !spec.no_prelude {
         interpreter.load_prelude(&mut output);
     }
     interpreter.is_quiet = common.quiet;
     interpreter.is_verbose = common.verbose > 0;
     interpreter.declares_only = !matches!(plan.job, Job::Commands);
+    if let Some(portion) = portion {
+        portion.work(&mut interpreter, &mut output, spec);
+        return finish(interpreter, output);
+    }
     let mut flow = Flow::Next;
     for file in &plan.files {
         flow = interpreter.run_file(&mut output, file);
@@ -179,8 +241,13 @@ fn session(plan: &Plan) -> ExitCode {
     }
     if ExitCode::of(&interpreter.status) == ExitCode::Success {
         match &plan.job {
-            Job::Commands => {}
+            Job::Commands | Job::Plan(_) | Job::Part(_) | Job::Collect(_) => {}
             Job::Search(search) => interpreter.search_once(&mut output, &request(search)),
+            Job::Check(check) if check.checkpoint.is_some() && check.layers.layers.is_none() => {
+                let message = "error: --checkpoint saves layers, so it does not go with --layers none";
+                let _ = writeln!(io::stderr(), "{message}");
+                return ExitCode::BadInput;
+            }
             Job::Check(check) => {
                 interpreter.check_once(&mut output, &check_request(check));
                 if let Some(path) = &check.html
@@ -207,6 +274,11 @@ fn session(plan: &Plan) -> ExitCode {
         let unfinished = interpreter.status.unfinished;
         output.text(if unfinished { "\nBye.\n" } else { "Bye.\n" });
     }
+    finish(interpreter, output)
+}
+
+/// The end of a session.
+fn finish(interpreter: Interpreter, mut output: Output) -> ExitCode {
     output.flush();
     if let Some(error) = output.take_failure() {
         let _ = writeln!(io::stderr(), "error: cannot write the answer: {error}");
@@ -228,18 +300,23 @@ fn request(args: &SearchArgs) -> SearchRequest {
     SearchRequest { module, init, pattern, condition, arrow, solutions, depth }
 }
 
-fn check_request(args: &CheckArgs) -> CheckRequest {
+pub(super) fn check_request(args: &CheckArgs) -> CheckRequest {
     let CheckArgs { module, init, formula, fair_weak, fair_strong, automaton, .. } = args.clone();
     let automaton = automaton.map(|format| match format {
         Automaton::Hoa => AutomatonFormat::Hoa,
         Automaton::Dot => AutomatonFormat::Dot,
     });
-    let layers = args.layers.clone().map(|layers| LayersRequest {
+    let layers = args.layers.layers.clone().map(|layers| LayersRequest {
         layers,
+        method: match args.method {
+            Method::Native => crate::interp::Method::Native,
+            Method::Revise => crate::interp::Method::Revise,
+        },
         checkpoint: args.checkpoint.clone(),
         resume: args.resume,
     });
-    CheckRequest { module, init, formulas: formula, fair_weak, fair_strong, automaton, layers }
+    let memory = memory::usual();
+    CheckRequest { module, init, formulas: formula, fair_weak, fair_strong, automaton, layers, memory }
 }
 
 /// The directories of `RWL_LIB` and `MAUDE_LIB`.

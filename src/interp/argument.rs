@@ -38,7 +38,7 @@ impl Interpreter {
         self.select(host, Some(&expression), Span::default())
     }
 
-    fn say_unknown_module(&mut self, host: &mut dyn Host, token: Token) {
+    pub(super) fn say_unknown_module(&mut self, host: &mut dyn Host, token: Token) {
         const SHOWN_MAX: usize = 8;
         // Those in the library that is part of the program have names like `<prelude>`.
         let is_own = |token: &Token| !self.sources.name(token.span.file).starts_with('<');

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::compiled::{Compiled, Making};
-use super::{Flow, Host, Interpreter, Last};
+use super::{Flow, Host, Interpreter, Last, SOLVER_HELP};
 use crate::base::{Diagnostic, Name, Span};
 use crate::mixfix::{Grammar, print};
 use crate::module::Module;
@@ -46,7 +46,7 @@ impl Interpreter {
                 host.answer(&Answer::Text(text));
             }
             CommandKind::Ls(arguments) => self.ls(host, arguments, command.span),
-            CommandKind::Help => host.answer(&Answer::Text(HELP.to_owned())),
+            CommandKind::Help => host.answer(&Answer::Text(format!("{HELP}{SOLVER_HELP}{KEYS}"))),
             CommandKind::Continue(limit) => self.continue_last(host, &command, *limit),
             CommandKind::Rewrite { limit, module, term } => {
                 self.rewrite(host, &command, *limit, None, module.as_ref(), term);
@@ -57,6 +57,7 @@ impl Interpreter {
             CommandKind::Search { limit, depth, module, body } => {
                 self.search(host, &command, *limit, *depth, module.as_ref(), body);
             }
+            CommandKind::Other(_) if self.solver_command(host, &command) => {}
             CommandKind::Other(words) => {
                 let word = words.first().map_or("(", |token| token.name.as_str());
                 self.unsupported(host, word, command.span);
@@ -287,6 +288,10 @@ Commands (end with a period)
   do clear memo .          forgets memoized results
 Files and the session (no period)
   load FILE  sload FILE  cd DIR  pwd  ls  pushd DIR  popd  eof  quit
+";
+
+/// The end of it.
+const KEYS: &str = "\
 Keys
   Tab completes   Ctrl-C stops a command or drops the input   Ctrl-D leaves
 ";

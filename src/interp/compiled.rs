@@ -114,11 +114,21 @@ impl Compiled {
     /// The module's theory with a query in it, as a search needs it.
     pub fn with_query(&mut self, query: Rule, trace: bool, trees: &[&Tree], making: &Making) -> Arc<Theory> {
         let theory = self.machine(trace, trees, making).theory.clone();
+        self.theory(theory.module.clone(), vec![query], trace, making)
+    }
+
+    /// The theory of a module that differs only in equations, which have no variables.
+    pub fn variant(&mut self, module: Arc<Module>, making: &Making) -> Arc<Theory> {
+        self.machine(false, &[], making);
+        self.theory(module, Vec::new(), false, making)
+    }
+
+    fn theory(&self, module: Arc<Module>, queries: Vec<Rule>, trace: bool, making: &Making) -> Arc<Theory> {
         let sort_order = self.variables.sorts.clone();
         let facts = self.facts.clone();
         let foreign = Some(making.foreign.clone());
-        let options = Options { trace, sort_order, queries: vec![query], facts, deciding: false, foreign };
-        Arc::new(Theory::new(theory.module.clone(), self.variables.names.clone(), &options))
+        let options = Options { trace, sort_order, queries, facts, deciding: false, foreign };
+        Arc::new(Theory::new(module, self.variables.names.clone(), &options))
     }
 
     pub fn clear_memo(&mut self) {

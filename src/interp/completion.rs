@@ -1,7 +1,7 @@
 //! Words that may stand where the user is typing.
 
 use super::show::SHOW_WORDS;
-use super::{Interpreter, SET_WORDS};
+use super::{Interpreter, SET_WORDS, SOLVER_WORDS};
 
 /// Words by what they are, each list sorted.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +83,9 @@ impl Words {
             words.iter().filter(|w| w.starts_with(word)).cloned().collect()
         };
         match before {
-            [] => list(COMMAND_WORDS),
+            [] => [list(COMMAND_WORDS), list(SOLVER_WORDS)].concat(),
+            ["("] => list(SOLVER_WORDS),
+            [word] if word.trim_start_matches('(') == "initialize[" => owned(&self.modules),
             ["show"] => list(SHOW_WORDS),
             ["show", "view"] => owned(&self.views),
             ["show", _] | ["select"] => owned(&self.modules),
@@ -135,6 +137,9 @@ mod tests {
             assert_eq!(words.complete(&before, word), expected, "{before:?} {word}");
         };
         check("", "re", &["red", "reduce", "rewrite"]);
+        check("", "la", &["lastCheck", "layerCheck"]);
+        check("(", "init", &["initialize["]);
+        check("(initialize[", "R", &["RAT"]);
         check("select", "NA", &["NAT", "NAT-LIST"]);
         check("red in", "R", &["RAT"]);
         check("red 1 +", "g", &["gcd"]);

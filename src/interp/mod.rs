@@ -39,8 +39,10 @@ pub use completion::{COMMAND_WORDS, Words};
 pub use options::{Options, SET_WORDS};
 use profile::Profile;
 pub use search::SearchRequest;
-pub use temporal::{AutomatonFormat, CheckRequest, LayersRequest};
-use temporal::{Note, Temporal};
+pub use temporal::{
+    AutomatonFormat, CheckRequest, Elsewhere, LayersRequest, Method, Open, Planned, Searched,
+};
+use temporal::{Note, SOLVER_HELP, SOLVER_WORDS, Session, Temporal};
 
 /// Takes text while a command runs.
 pub type LineSink = Box<dyn FnMut(&str) + Send>;
@@ -62,6 +64,8 @@ pub trait Host {
     fn time(&mut self) -> Time;
     /// The most bytes of memory that the process has had at once.
     fn peak_memory(&mut self) -> u64;
+    /// Gives memory that is free back to the system.
+    fn give_back_memory(&mut self) {}
     /// The contents of a file.
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>>;
     fn is_file(&mut self, path: &Path) -> bool;
@@ -163,6 +167,8 @@ pub struct Interpreter {
     temporal: Arc<Temporal>,
     /// What `continue` and `show path` refer to.
     last: Last,
+    /// What is being checked in layers.
+    solver: Option<Box<Session>>,
     /// Are commands that compute or show something passed over?
     pub declares_only: bool,
     /// `-q`: reports are short.
@@ -210,10 +216,16 @@ impl Interpreter {
             check: true,
             temporal: Arc::new(temporal),
             last: Last::Nothing,
+            solver: None,
             declares_only: false,
             is_quiet: false,
             is_verbose: false,
         }
+    }
+
+    /// Threads that a command may use.
+    pub fn threads(&self) -> usize {
+        self.setup.threads
     }
 
     /// The texts read so far, for rendering messages.
@@ -252,11 +264,30 @@ impl Interpreter {
                 match self.guarded(host, item) {
                     Flow::Next => {}
                     Flow::End => break,
-                    Flow::Quit => return Flow::Quit,
+                    Flow::Quit => {
+                        if self.status.stopped {
+                            self.say_skipped(host, file, start);
+                        }
+                        return Flow::Quit;
+                    }
                 }
             }
         }
         Flow::Next
+    }
+
+    /// Tells that a text is not read any further.
+    fn say_skipped(&mut self, host: &mut dyn Host, file: FileId, start: usize) {
+        let text = self.sources.text(file).clone();
+        let rest = text[start..].trim_start();
+        if next_item(rest) == Progress::Blank {
+            return;
+        }
+        let place = text.len() - rest.len();
+        let line = rest.lines().next().unwrap_or_default().trim_end();
+        let span = Span { file, start: place as u32, end: (place + line.len()) as u32 };
+        let message = "a command was stopped, so what follows it is not executed";
+        self.say(host, &Diagnostic::warning("rest-skipped", message, span).label("skipped from here on"));
     }
 
     /// Executes one item; a panic costs only this item.
@@ -364,6 +395,9 @@ impl Interpreter {
         if self.setup.memory_is_up.is_raised() && !matches!(kind, CommandKind::Show(_)) {
             self.last = Last::Nothing;
             self.compiled.clear();
+            if let Some(session) = &mut self.solver {
+                session.restart();
+            }
             self.setup.memory_is_up.clear();
             self.setup.cancel.clear();
         }

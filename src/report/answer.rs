@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::checked::CheckReport;
+use super::job::JobReport;
+use super::layers::{Analysis, Initialized, layers_counterexample, layers_verdict};
 use super::search::{Found, SearchReport};
 use crate::base::{Diagnostic, Severity, SourceMap};
 
@@ -68,6 +70,21 @@ pub enum Answer {
     SearchReport(Box<SearchReport>),
     /// What `rwl check` found out about a formula.
     Check(Box<CheckReport>),
+    /// `initialize` of the layered checker.
+    Initialized(Initialized),
+    /// Where its layers end.
+    Analyzed(Analysis),
+    /// What it found out, and where its layers end.
+    LayersChecked(Analysis, Box<CheckReport>),
+    /// The run that violates its formula, once more.
+    LayersCounterexample(Box<CheckReport>),
+    /// What a part of a check came to.
+    Job(Box<JobReport>),
+    /// What was told before, or is put together by others.
+    Saved {
+        text: String,
+        json: Value,
+    },
     /// How far a command came that was stopped: the sort and the term reached, if it is known.
     Partial {
         command: &'static str,
@@ -188,6 +205,14 @@ impl Answer {
             Answer::Reached { effort, depth, .. } => format!("{}depth: {depth}\n", effort.text()),
             Answer::SearchReport(report) => report.text(),
             Answer::Check(report) => report.text(color),
+            Answer::Initialized(initialized) => initialized.text(),
+            Answer::Analyzed(analysis) => analysis.text(),
+            Answer::LayersChecked(analysis, report) => {
+                format!("{}\n{}", analysis.text(), layers_verdict(report))
+            }
+            Answer::LayersCounterexample(report) => layers_counterexample(report, color),
+            Answer::Job(report) => report.text(color),
+            Answer::Saved { text, .. } => text.clone(),
             Answer::Partial { effort, term, .. } => {
                 let reached = term.as_ref().map(|(sort, term)| format!("reached {sort}: {term}\n"));
                 effort.text() + &reached.unwrap_or_default()
@@ -231,7 +256,13 @@ impl Answer {
                 "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
             }),
             Answer::SearchReport(report) => report.json(),
-            Answer::Check(report) => report.json(),
+            Answer::Check(report)
+            | Answer::LayersChecked(_, report)
+            | Answer::LayersCounterexample(report) => report.json(),
+            Answer::Initialized(initialized) => initialized.json(),
+            Answer::Analyzed(analysis) => analysis.json(),
+            Answer::Job(report) => report.json(),
+            Answer::Saved { json, .. } => json.clone(),
             Answer::Partial { command, module, effort, term } => json!({
                 "rwl": 1, "command": command, "module": module,
                 "sort": term.as_ref().map(|(sort, _)| sort), "reached": term.as_ref().map(|(_, term)| term),

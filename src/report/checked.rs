@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::answer::Time;
-use super::run::{Paint, Run};
+use super::run::{Paint, Run, WIDTH};
 
 /// What the check of one formula says.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +16,10 @@ pub struct CheckReport {
     pub init: String,
     pub formula: String,
     pub verdict: Verdict,
-    /// Does it hold only because its premise is never true?
+    /// Does it hold only because its premise is never true, or because no system violates it?
     pub is_vacuous: bool,
+    /// The latter.
+    pub is_valid: bool,
     /// Why it is unknown.
     pub reason: Option<String>,
     pub states: u64,
@@ -26,6 +28,10 @@ pub struct CheckReport {
     pub time: Time,
     pub peak_memory: u64,
     pub threads: usize,
+    /// How it was checked in layers.
+    pub method: Option<&'static str>,
+    /// The revised module, if that was the method.
+    pub revised: Option<String>,
     pub layers: Vec<Layer>,
     /// There if the formula is violated.
     pub counterexample: Option<Run>,
@@ -47,6 +53,21 @@ impl Verdict {
             Verdict::Unknown => "unknown",
         }
     }
+
+    pub fn from_text(text: &str) -> Option<Verdict> {
+        [Verdict::Holds, Verdict::Violated, Verdict::Unknown]
+            .into_iter()
+            .find(|verdict| verdict.text() == text)
+    }
+
+    /// Its colour on a terminal.
+    pub(super) fn colour(self) -> &'static str {
+        match self {
+            Verdict::Holds => "1;32",
+            Verdict::Violated => "1;31",
+            Verdict::Unknown => "1;33",
+        }
+    }
 }
 
 /// A layer of a check that divides the state space.
@@ -65,31 +86,54 @@ impl CheckReport {
     /// `violated: safety = [] ~ wrong`, the numbers, and the run with what changes at each step.
     pub fn text(&self, color: bool) -> String {
         let paint = Paint(color);
-        let code = match self.verdict {
-            Verdict::Holds => "1;32",
-            Verdict::Violated => "1;31",
-            Verdict::Unknown => "1;33",
-        };
         let name = self.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
-        let mut out = format!("{}: {name}{}\n", paint.put(code, self.verdict.text()), self.formula);
-        if self.is_vacuous {
-            out.push_str("vacuous: what has to be followed by something never happens\n");
+        let mut out =
+            format!("{}: {name}{}\n", paint.put(self.verdict.colour(), self.verdict.text()), self.formula);
+        if let Some(why) = self.vacuity() {
+            let _ = writeln!(out, "vacuous: {why}");
         }
         if let Some(reason) = &self.reason {
             let _ = writeln!(out, "reason: {reason}");
         }
-        let _ = writeln!(out, "{}", paint.put("2", &self.numbers()));
-        for Layer { depth, spaces, states, counterexample_states } in &self.layers {
-            let _ = writeln!(
-                out,
-                "layer: depth {depth}, {spaces} sub-state spaces, {states} states, \
-                 {counterexample_states} counterexample states"
-            );
+        for line in folded(&self.numbers()) {
+            let _ = writeln!(out, "{}", paint.put("2", &line));
         }
+        if self.revised.is_some() {
+            out.push_str("method: revise\n");
+        }
+        out.push_str(&self.layers_text());
         if let Some(run) = &self.counterexample {
             let _ = write!(out, "\n{}\n{}", run.summary(), run.text(&paint));
         }
         out
+    }
+
+    /// The depth of each layer, as one gives them.
+    fn depths(&self) -> String {
+        let starts = std::iter::once(0).chain(self.layers.iter().map(|layer| layer.depth));
+        let depths = self.layers.iter().zip(starts).map(|(layer, start)| (layer.depth - start).to_string());
+        depths.collect::<Vec<String>>().join(" ")
+    }
+
+    /// Why it says nothing that it holds.
+    pub fn vacuity(&self) -> Option<&'static str> {
+        match (self.is_vacuous, self.is_valid) {
+            (false, _) => None,
+            (true, false) => Some("what has to be followed by something never happens"),
+            (true, true) => Some("no system can violate it"),
+        }
+    }
+
+    /// A line for each layer.
+    pub fn layers_text(&self) -> String {
+        let line = |layer: &Layer| {
+            let Layer { depth, spaces, states, counterexample_states } = layer;
+            format!(
+                "layer: depth {depth}, {spaces} sub-state spaces, {states} states, \
+                 {counterexample_states} counterexample states\n"
+            )
+        };
+        self.layers.iter().map(line).collect()
     }
 
     /// Where it was checked and what it took.
@@ -97,7 +141,7 @@ impl CheckReport {
         let states = match self.layers[..] {
             [] => format!("{} states, {} transitions", self.states, self.transitions),
             // One state may be expanded in several sub-state spaces.
-            _ => format!("{} states expanded", self.states),
+            _ => format!("{} states expanded in layers '{}'", self.states, self.depths()),
         };
         format!(
             "in {} from {}: {states}, {} rewrites, {:.2}s, {} MB",
@@ -121,11 +165,28 @@ impl CheckReport {
             "formula": self.formula, "verdict": self.verdict.text(), "vacuous": self.is_vacuous,
             "reason": self.reason, "states": self.states, "transitions": self.transitions,
             "rewrites": self.rewrites, "seconds": self.time.real.as_secs_f64(),
-            "peak_memory_bytes": self.peak_memory, "threads": self.threads,
-            "layers": self.layers.iter().map(layer).collect::<Vec<Value>>(),
+            "cpu_seconds": self.time.cpu.as_secs_f64(), "peak_memory_bytes": self.peak_memory,
+            "threads": self.threads, "method": self.method,
+            "layers": self.layers.iter().map(layer).collect::<Vec<Value>>(), "revised": self.revised,
             "counterexample": self.counterexample.as_ref().map(Run::json),
         })
     }
+}
+
+/// Lines that fit on a screen, broken after commas.
+fn folded(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for (at, part) in text.split(", ").enumerate() {
+        let line = lines.last_mut().expect("there is one");
+        if at > 0 && line.chars().count() + part.chars().count() + ", ,".len() > WIDTH {
+            line.push(',');
+            lines.push(format!("    {part}"));
+        } else {
+            line.push_str(if at > 0 { ", " } else { "" });
+            line.push_str(part);
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -190,7 +251,20 @@ A run of 1 step into a cycle of 3 steps that repeats for ever:
     }
 
     #[test]
+    fn numbers_stay_with_their_units() {
+        let long = CheckReport { module: "A-MODULE-WITH-A-LONG-NAME".to_owned(), ..holding() };
+        let expected = "\
+holds: inWs1 |-> inCs1
+in A-MODULE-WITH-A-LONG-NAME from init: 15 states, 20 transitions, 73 rewrites,
+    0.01s, 8 MB
+";
+        assert_eq!(long.text(false), expected);
+    }
+
+    #[test]
     fn verdicts() {
+        let valid = CheckReport { is_vacuous: true, is_valid: true, ..holding() };
+        assert!(valid.text(false).contains("\nvacuous: no system can violate it\n"));
         let vacuous = CheckReport { is_vacuous: true, name: Some("lockout".to_owned()), ..holding() };
         let expected = "\
 holds: lockout = inWs1 |-> inCs1
@@ -204,7 +278,8 @@ in TAS-CHECK from init: 15 states, 20 transitions, 73 rewrites, 0.01s, 8 MB
         let expected = "\
 unknown: inWs1 |-> inCs1
 reason: out of memory
-in TAS-CHECK from init: 15 states expanded, 73 rewrites, 0.01s, 8 MB
+in TAS-CHECK from init: 15 states expanded in layers '2', 73 rewrites, 0.01s,
+    8 MB
 layer: depth 2, 3 sub-state spaces, 6 states, 1 counterexample states
 ";
         assert_eq!(unknown.text(false), expected);
@@ -243,6 +318,9 @@ The run is a cycle of 2 steps that repeats for ever:
             pc[p8]: 2 -> 1
 ";
         assert_eq!(run_text(vec![step(&wide(1), "all", ""), step(&wide(2), "all", "")], Some(0)), expected);
+        let long = (0..30).map(|i| format!("(p{i}: ws)")).collect::<Vec<_>>().join(" ");
+        let text = run_text(vec![step(&long, "", "")], None);
+        assert!(text.lines().count() > 3 && text.lines().all(|line| line.chars().count() <= 79), "{text}");
     }
 
     #[test]

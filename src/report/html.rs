@@ -21,17 +21,21 @@ pub fn page(reports: &[CheckReport]) -> String {
             )
         }
     };
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        escaped(&title)
-    );
+    let mut out = String::new();
     for report in reports {
         section(&mut out, report);
     }
-    out.push_str("</body>\n</html>\n");
-    out
+    document(&title, &out)
+}
+
+/// A page with the common style.
+pub(super) fn document(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        escaped(title)
+    )
 }
 
 fn section(out: &mut String, report: &CheckReport) {
@@ -42,8 +46,8 @@ fn section(out: &mut String, report: &CheckReport) {
         "<section>\n<h1><span class=\"verdict {verdict}\">{verdict}</span> <code>{name}{}</code></h1>",
         escaped(&report.formula)
     );
-    if report.is_vacuous {
-        out.push_str("<p>Vacuous: what has to be followed by something never happens.</p>\n");
+    if let Some(why) = report.vacuity() {
+        let _ = writeln!(out, "<p>Vacuous: {why}.</p>");
     }
     if let Some(reason) = &report.reason {
         let _ = writeln!(out, "<p>Reason: {}</p>", escaped(reason));
@@ -149,7 +153,7 @@ fn class(names: &[(&str, bool)]) -> String {
     if names.is_empty() { String::new() } else { format!(" class=\"{}\"", names.join(" ")) }
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -179,6 +183,9 @@ code { font-family: ui-monospace, monospace; font-size: 0.93em; }
 .props { color: var(--blue); margin-left: 0.5rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; } th, td { border: 1px solid var(--line); padding: 0.15rem 0.5rem; }
+.claims td, .claims th { text-align: right; vertical-align: top; white-space: nowrap; }
+.claims td:first-child, .claims th:first-child, .claims .note td { text-align: left; white-space: normal; }
+.claims .reference { background: var(--cycle); } .differs { outline: 2px solid #c62828; }
 .values th:first-child { text-align: left; position: sticky; left: 0; background: Canvas; }
 .values td { text-align: center; white-space: nowrap; }
 .values .cycle { background: var(--cycle); } .values .changed { background: var(--mark); font-weight: bold; }

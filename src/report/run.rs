@@ -107,7 +107,7 @@ impl Run {
 /// How Maude calls the step of a state that no rule applies to.
 const DEADLOCK: &str = "deadlock";
 /// Columns of a line.
-const WIDTH: usize = 79;
+pub(super) const WIDTH: usize = 79;
 /// Labels up to this length are in a column of their own.
 const LABEL_MAX: usize = 16;
 
@@ -148,7 +148,14 @@ impl Lines<'_> {
             (format!("|= {all}"), "35")
         });
         let mut gap = "  ";
-        for (at, (text, code)) in listed.chain(true_now).enumerate() {
+        // What is longer than a line is broken at blanks.
+        let room = WIDTH.saturating_sub(indent + gap.len());
+        let pieces = listed.chain(true_now).flat_map(|(text, code)| {
+            let is_long = text.chars().count() > room;
+            let pieces = if is_long { text.split(' ').map(str::to_owned).collect() } else { vec![text] };
+            pieces.into_iter().map(move |piece| (piece, code))
+        });
+        for (at, (text, code)) in pieces.enumerate() {
             let width = text.chars().count();
             if at > 0 && column + gap.len() + width > WIDTH {
                 // The cycle's bar goes on beside further lines, but not below its last one.

@@ -7,8 +7,8 @@ use rayon::ThreadPool;
 use super::formula::{Connectives, apply, hook_op, hook_term};
 use super::readings::readings;
 use super::vocabulary::{Vocabulary, reason};
-use crate::base::Interrupt;
-use crate::check::{self, CheckError, Checker, Counterexample, Verdict};
+use crate::base::{Cancel, Interrupt, pool};
+use crate::check::{self, CheckError, Checker, Counterexample, Plans, Verdict};
 use crate::graph::{Model, ModelSetup, Reading, RuleId, Stop, System};
 use crate::interp::Setup;
 use crate::logic::{Formulas, SizeLimits, TranslateError, satisfy};
@@ -27,6 +27,7 @@ pub struct Temporal {
     notes: Mutex<Vec<Note>>,
     /// The last theory that was made for propositions: equations may ask about the same ones often.
     last: Mutex<Option<Prepared>>,
+    plans: Arc<Plans>,
 }
 
 struct Prepared {
@@ -45,6 +46,9 @@ pub enum Note {
     Internal(String),
 }
 
+/// A check that finds no more states than this is over before its propositions could be prepared.
+const SMALL: u32 = 256;
+
 impl Temporal {
     pub fn new(setup: &Setup) -> Temporal {
         let Setup { threads, memory_max, random_seed, counterexample, .. } = *setup;
@@ -56,6 +60,7 @@ impl Temporal {
             pool: OnceLock::new(),
             notes: Mutex::default(),
             last: Mutex::default(),
+            plans: Arc::default(),
         }
     }
 
@@ -76,15 +81,7 @@ impl Temporal {
         if self.threads < 2 || rayon::current_thread_index().is_some() {
             return None;
         }
-        let make = || {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(self.threads)
-                .thread_name(|i| format!("check-{i}"))
-                .stack_size(64 << 20)
-                .build()
-                .ok()
-        };
-        self.pool.get_or_init(make).as_ref()
+        self.pool.get_or_init(|| pool(self.threads, "check")).as_ref()
     }
 
     fn model_check(&self, call: &Call) -> Result<Option<Reply>, Interrupt> {
@@ -101,27 +98,25 @@ impl Temporal {
             self.note(Note::Stuck(TranslateError::TooManyPropositions.to_string()));
             return Ok(None);
         }
-        let (theory, readings) = self.prepared(call.theory, &vocabulary, &props);
-        let model = Model::new(ModelSetup {
-            theory,
-            initial: initial.clone(),
-            satisfies: vocabulary.satisfies,
-            truth: vocabulary.truth.clone(),
-            props,
-            readings,
-            cancel: call.cancel.clone(),
-            random_seed: self.random_seed,
-            memory_max: self.memory_max,
-        });
-        let limits = check::Limits {
-            cancel: call.cancel.clone(),
-            memory_max: self.memory_max.map(|bytes| bytes as u64),
-            ..check::Limits::default()
+        let mut setup = self.plain_setup(call.theory, &vocabulary, initial, props, &call.cancel);
+        if setup.theory.rules.join.is_some() && !self.prepare(&mut setup) {
+            setup.states_max = Some(SMALL);
+        }
+        let options = self.options(&call.cancel);
+        let options = check::Options { close: true, counterexample: self.counterexample, ..options };
+        let mut check = |model: &Model| {
+            Checker::new(model, self.pool(), options.clone())
+                .and_then(|mut checker| checker.check(&mut formulas, formula))
         };
-        let counterexample = self.counterexample;
-        let options = check::Options { limits, close: true, counterexample, ..check::Options::default() };
-        let answer = Checker::new(&model, self.pool(), options)
-            .and_then(|mut checker| checker.check(&mut formulas, formula));
+        let mut model = Model::new(setup.clone());
+        let mut answer = check(&model);
+        if model.is_outgrown() {
+            // It is worth some preparation.
+            setup.states_max = None;
+            self.read_elements(&mut setup);
+            model = Model::new(setup);
+            answer = check(&model);
+        }
         let verdict = match answer {
             Ok(answer) => answer.verdict,
             Err(CheckError::Translate(error)) => {
@@ -136,7 +131,7 @@ impl Temporal {
         let result = match verdict {
             Verdict::Holds { .. } => vocabulary.truth.clone(),
             Verdict::Violated(lasso) => {
-                let mut worker = model.worker();
+                let mut worker = model.witness();
                 let mut steps: Vec<(Tree, RuleId)> = Vec::new();
                 for step in &lasso.steps {
                     match worker.term(step.state) {
@@ -152,29 +147,75 @@ impl Temporal {
         Ok(Some(Reply { result, rewrites: machine.rewrites + model.rewrites() }))
     }
 
-    /// See [`readings`].
-    fn prepared(
+    /// What a model is made of, where propositions are evaluated by their equations.
+    fn plain_setup(
         &self,
-        from: &Arc<Theory>,
+        theory: &Arc<Theory>,
         vocabulary: &Vocabulary,
-        props: &[Tree],
-    ) -> (Arc<Theory>, Vec<Option<Reading>>) {
-        let mut last = self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(known) = &*last
-            && Arc::ptr_eq(&known.from, from)
-            && known.props == props
-        {
-            return (known.theory.clone(), known.readings.clone());
-        }
-        let (theory, readings) = readings(from, vocabulary.satisfies, &vocabulary.truth, props);
-        let prepared = Prepared {
-            from: from.clone(),
-            props: props.to_vec(),
+        initial: &Tree,
+        props: Vec<Tree>,
+        cancel: &Cancel,
+    ) -> ModelSetup {
+        ModelSetup {
             theory: theory.clone(),
-            readings: readings.clone(),
+            initial: initial.clone(),
+            satisfies: vocabulary.satisfies,
+            truth: vocabulary.truth.clone(),
+            readings: vec![None; props.len()],
+            props,
+            cancel: cancel.clone(),
+            random_seed: self.random_seed,
+            memory_max: self.memory_max,
+            states_max: None,
+        }
+    }
+
+    /// The same, with propositions that are read off the elements of states where that is possible.
+    pub fn setup(
+        &self,
+        theory: &Arc<Theory>,
+        vocabulary: &Vocabulary,
+        initial: &Tree,
+        props: Vec<Tree>,
+        cancel: &Cancel,
+    ) -> ModelSetup {
+        let mut setup = self.plain_setup(theory, vocabulary, initial, props, cancel);
+        self.read_elements(&mut setup);
+        setup
+    }
+
+    /// How to check, without limits of its own.
+    pub fn options(&self, cancel: &Cancel) -> check::Options {
+        let limits = check::Limits {
+            cancel: cancel.clone(),
+            memory_max: self.memory_max.map(|bytes| bytes as u64),
+            ..check::Limits::default()
         };
-        *last = Some(prepared);
-        (theory, readings)
+        check::Options { limits, plans: self.plans.clone(), ..check::Options::default() }
+    }
+
+    /// Reads propositions off elements if it is known how; see [`readings`].
+    fn prepare(&self, setup: &mut ModelSetup) -> bool {
+        let last = self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let known = last.as_ref();
+        let known =
+            known.filter(|known| Arc::ptr_eq(&known.from, &setup.theory) && known.props == setup.props);
+        if let Some(known) = known {
+            (setup.theory, setup.readings) = (known.theory.clone(), known.readings.clone());
+        }
+        known.is_some()
+    }
+
+    /// The same, after it has been found out.
+    fn read_elements(&self, setup: &mut ModelSetup) {
+        if self.prepare(setup) {
+            return;
+        }
+        let ModelSetup { theory: from, satisfies, truth, props, .. } = &*setup;
+        let (theory, readings) = readings(from, *satisfies, truth, props);
+        let prepared = Prepared { from: from.clone(), props: props.clone(), theory, readings };
+        *self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(prepared);
+        self.prepare(setup);
     }
 
     /// A check that ended before its answer.

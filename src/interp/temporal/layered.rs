@@ -7,41 +7,69 @@ use std::time::Duration;
 use super::request::Claim;
 use super::run::{Describer, Planted};
 use crate::base::{Diagnostic, Severity};
-use crate::check;
 use crate::check::layers::{self, Layers, Options, Progress, Reason, Saving, Verdict};
+use crate::check::{self, Fairness};
 use crate::graph::{Model, ModelSetup, Regions};
 use crate::interp::command::since;
 use crate::interp::pace::Pace;
 use crate::interp::{Host, Interpreter, LineSink};
 use crate::logic::Formulas;
 use crate::module::Module;
-use crate::report::{self, Answer, CheckReport, layers_progress, show};
+use crate::report::{self, Answer, CheckReport, Time, layers_progress, show};
 use crate::sorts::Tree;
+use rayon::ThreadPool;
+
+/// How to check in layers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Method {
+    /// Pairs of states and automaton states pass from layer to layer; for every formula.
+    #[default]
+    Native,
+    /// The authors' own: a revised module that counts steps; for some classes of formulas.
+    Revise,
+}
+
+impl Method {
+    pub fn text(self) -> &'static str {
+        match self {
+            Method::Native => "native",
+            Method::Revise => "revise",
+        }
+    }
+}
 
 /// How to divide, and where to save what is done.
 #[derive(Clone, Debug, Default)]
 pub struct LayersRequest {
     pub layers: Layers,
+    pub method: Method,
     pub checkpoint: Option<PathBuf>,
     pub resume: bool,
+}
+
+impl LayersRequest {
+    /// Whether the state space is divided only if it does not fit into memory. What is to be saved is
+    /// divided, since only so it can be gone on with.
+    pub fn is_whole_first(&self) -> bool {
+        self.layers == Layers::Auto && self.checkpoint.is_none() && self.method == Method::Native
+    }
 }
 
 /// Time between two writes of a checkpoint in the final layer.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Interpreter {
+    #[expect(clippy::too_many_arguments, reason = "all of it is the one request")]
     pub(super) fn check_in_layers(
         &mut self,
         host: &mut dyn Host,
         module: &Arc<Module>,
         setup: ModelSetup,
         request: &LayersRequest,
+        fairness: &Fairness,
         claims: &[Claim],
         formulas: &mut Formulas,
     ) {
-        let init = self.print(module, &setup.initial);
-        let props: Vec<String> = setup.props.iter().map(|prop| self.print(module, prop)).collect();
-        let temporal = self.temporal.clone();
         if let Some(directory) = request.checkpoint.as_ref().filter(|_| request.resume)
             && !host.is_directory(directory)
         {
@@ -49,83 +77,155 @@ impl Interpreter {
             return self.say(host, &Diagnostic::new(Severity::Error, "checkpoint", message, None));
         }
         for (number, claim) in claims.iter().enumerate() {
-            let start = host.time();
-            // What one formula has stored is of no use for the next.
-            let model = Model::new(setup.clone());
-            let watcher = host.progress_channel().map(watcher);
-            let watcher = watcher.as_ref().map(|watcher| watcher as layers::Watcher);
-            let limits = check::Limits {
-                cancel: self.setup.cancel.clone(),
-                memory_max: self.setup.memory_max.map(|bytes| bytes as u64),
-                ..check::Limits::default()
-            };
             let saving = request.checkpoint.as_ref().map(|directory| Saving {
                 directory: match claims {
                     [_] => directory.clone(),
                     _ => directory.join(format!("claim-{}", number + 1)),
                 },
                 resume: request.resume,
-                identity: format!("{}\n{init}\n{}", show::show_all(module, &self.order), claim.text)
-                    .into_bytes(),
+                identity: self.identity(module, &setup, fairness, claim).into_bytes(),
                 interval: SAVE_INTERVAL,
             });
-            let options =
-                Options { layers: request.layers.clone(), limits, saving, watcher, ..Options::default() };
-            let answer = match layers::check(&model, temporal.pool(), formulas, claim.formula, options) {
-                Ok(answer) => answer,
-                Err(layers::Error::Check(error)) => {
-                    self.check_failed(host, &error);
-                    continue;
-                }
-                Err(layers::Error::Checkpoint(error)) => {
-                    self.say(host, &Diagnostic::new(Severity::Error, "checkpoint", error.to_string(), None));
-                    continue;
-                }
-            };
-            let mut report = CheckReport {
-                name: claim.name.clone(),
-                module: module.name.to_string(),
-                init: init.clone(),
-                formula: claim.text.clone(),
-                layers: depths(&answer.layers),
-                states: answer.states,
-                rewrites: claim.rewrites + model.rewrites(),
-                time: since(start, host.time()),
-                peak_memory: host.peak_memory(),
-                threads: self.setup.threads,
-                ..CheckReport::default()
-            };
-            match answer.verdict {
-                Verdict::Holds => report.verdict = report::Verdict::Holds,
-                Verdict::Violated(run) => {
-                    report.verdict = report::Verdict::Violated;
-                    self.status.violated = true;
-                    let states = Planted { region: model.region(), seeds: run.seeds };
-                    let mut describer = Describer { module, states, props: &props };
-                    let print = |tree: &Tree| self.print(module, tree);
-                    match describer.run(formulas, claim.formula, &run.lasso, &print) {
-                        Ok(run) => report.counterexample = Some(run),
-                        Err(stop) => report.reason = Some(self.unknown(&stop)),
-                    }
-                }
-                Verdict::Unknown(reason) => {
-                    report.verdict = report::Verdict::Unknown;
-                    self.status.stopped = true;
-                    report.reason = Some(match reason {
-                        Reason::Stopped(stop) => self.unknown(&stop),
-                        Reason::Component => "states that all reach each other do not fit into the memory; \
-                            no layers help, only more memory"
-                            .to_owned(),
-                    });
-                }
+            let model = layered_model(&setup);
+            let work =
+                LayeredWork { module, setup: &setup, fairness, claim, model: &model, start: host.time() };
+            let layers = request.layers.clone();
+            let result = self.in_layers(host, &work, formulas, |model, pool, formulas, options| {
+                layers::check(model, pool, formulas, claim.formula, Options { layers, saving, ..options })
+            });
+            if let Some(answer) = result {
+                let report = self.layered_report(host, &work, formulas, answer);
+                host.answer(&Answer::Check(Box::new(report)));
             }
-            host.answer(&Answer::Check(Box::new(report)));
         }
         self.setup.cancel.clear();
     }
+
+    /// Whatever tells a check from others.
+    pub(super) fn identity(
+        &self,
+        module: &Module,
+        setup: &ModelSetup,
+        fairness: &Fairness,
+        claim: &Claim,
+    ) -> String {
+        let init = self.print(module, &setup.initial);
+        format!("{}\n{init}\n{}\n{fairness:?}", show::show_all(module, &self.order), claim.text)
+    }
+
+    /// Has something done on a model within the limits; tells what goes wrong.
+    pub(super) fn in_layers<T>(
+        &mut self,
+        host: &mut dyn Host,
+        work: &LayeredWork,
+        formulas: &mut Formulas,
+        task: impl FnOnce(&Model, Option<&ThreadPool>, &mut Formulas, Options) -> Result<T, layers::Error>,
+    ) -> Option<T> {
+        let temporal = self.temporal.clone();
+        let watcher = host.progress_channel().map(watcher);
+        let watcher = watcher.as_ref().map(|watcher| watcher as layers::Watcher);
+        let limits = check::Limits {
+            cancel: self.setup.cancel.clone(),
+            memory_max: work.setup.memory_max.map(|bytes| bytes as u64),
+            ..check::Limits::default()
+        };
+        let fairness = work.fairness.clone();
+        let options = Options { limits, fairness, watcher, ..Options::default() };
+        match task(work.model, temporal.pool(), formulas, options) {
+            Ok(result) => return Some(result),
+            Err(layers::Error::Check(error)) => self.check_failed(host, &error),
+            Err(layers::Error::Checkpoint(error)) => {
+                self.say(host, &Diagnostic::new(Severity::Error, "checkpoint", error.to_string(), None));
+            }
+            Err(layers::Error::Foreign) => {
+                let message = "what is to be searched belongs to another module, formula or version of rwl";
+                self.say(host, &Diagnostic::new(Severity::Error, "foreign-job", message, None));
+            }
+        }
+        None
+    }
+
+    /// What there is to say about an answer.
+    pub(super) fn layered_report(
+        &mut self,
+        host: &mut dyn Host,
+        work: &LayeredWork,
+        formulas: &mut Formulas,
+        answer: layers::Answer,
+    ) -> CheckReport {
+        let LayeredWork { module, setup, claim, model, start, .. } = work;
+        let mut report = CheckReport {
+            name: claim.name.clone(),
+            module: module.name.to_string(),
+            init: self.print(module, &setup.initial),
+            formula: claim.text.clone(),
+            method: Some(Method::Native.text()),
+            layers: depths(&answer.layers),
+            states: answer.states,
+            rewrites: claim.rewrites + model.rewrites(),
+            time: since(*start, host.time()),
+            peak_memory: host.peak_memory(),
+            threads: self.setup.threads,
+            ..CheckReport::default()
+        };
+        match answer.verdict {
+            Verdict::Holds => {
+                report.verdict = report::Verdict::Holds;
+                report.is_vacuous = answer.is_vacuous;
+                report.is_valid = answer.automaton == 0;
+            }
+            Verdict::Violated(run) => {
+                report.verdict = report::Verdict::Violated;
+                self.status.violated = true;
+                let props: Vec<String> = setup.props.iter().map(|prop| self.print(module, prop)).collect();
+                let states = Planted { region: model.region(), seeds: run.seeds };
+                let mut describer = Describer { module, states, props: &props };
+                let print = |tree: &Tree| self.print(module, tree);
+                match describer.run(formulas, claim.formula, &run.lasso, &print) {
+                    Ok(run) => report.counterexample = Some(run),
+                    Err(stop) => report.reason = Some(self.unknown(&stop)),
+                }
+            }
+            Verdict::Unknown(reason) => {
+                report.verdict = report::Verdict::Unknown;
+                self.status.stopped = true;
+                report.reason = Some(self.no_verdict(&reason));
+            }
+        }
+        report
+    }
+
+    /// Why there is no verdict.
+    pub(super) fn no_verdict(&self, reason: &Reason) -> String {
+        match reason {
+            Reason::Stopped(stop) => self.unknown(stop),
+            Reason::Component => "the memory limit was reached: a part of the state space does not fit, \
+                however it is divided"
+                .to_owned(),
+            Reason::Elsewhere(text) => text.clone(),
+            Reason::Divided => "the final layer has not been checked".to_owned(),
+        }
+    }
 }
 
-fn depths(layers: &[layers::Layer]) -> Vec<report::Layer> {
+/// A claim that is being checked.
+pub(super) struct LayeredWork<'a> {
+    pub module: &'a Module,
+    pub setup: &'a ModelSetup,
+    pub fairness: &'a Fairness,
+    pub claim: &'a Claim,
+    /// What one formula has stored is of no use for the next, so each has its own.
+    pub model: &'a Model,
+    pub start: Time,
+}
+
+/// A model that leaves room for what is verified.
+pub(super) fn layered_model(setup: &ModelSetup) -> Model {
+    let memory_max = setup.memory_max.map(|all| all / 4 * 3);
+    Model::new(ModelSetup { memory_max, ..setup.clone() })
+}
+
+pub(super) fn depths(layers: &[layers::Layer]) -> Vec<report::Layer> {
     let mut depth = 0;
     let layer = |layer: &layers::Layer| {
         depth += u64::from(layer.steps);

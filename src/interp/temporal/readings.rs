@@ -1,10 +1,11 @@
 //! Propositions that can be read off the elements of a state: those whose equations look like
-//! `eq { (pc[p1]: ws) R } |= waiting(p1) = true .`
+//! `eq { (pc[p1]: ws) R } |= waiting(p1) = true .` Those that compute something of the whole state, like
+//! `eq { R } |= busy = size(R) > 5 .`, become queries with that as their condition.
 
 use std::sync::Arc;
 
-use crate::graph::{Case, Reading};
-use crate::module::{Equation, Module, Rule, StatementAttrs};
+use crate::graph::{Case, CaseValue, Reading};
+use crate::module::{Equation, Fragment, Module, Rule, StatementAttrs};
 use crate::sorts::{Node, OpId, Tree, Var};
 use crate::term::{Class, Symbols, sort_of_tree};
 use crate::theory::Theory;
@@ -65,24 +66,35 @@ impl Reader<'_> {
             if !equation.condition.is_empty() {
                 return None;
             }
-            let value = self.value(&equation.rhs)?;
-            let pattern = equation.lhs.subtree(state);
+            let pattern = replaced(&equation.lhs.subtree(state), &bindings);
+            let Some(value) = self.value(&equation.rhs) else {
+                // One matcher decides, so there must be no choice.
+                let is_whole = matches!(pattern.nodes(), [Node::Var(_), Node::App { arity: 1, .. }]);
+                if !is_whole {
+                    return None;
+                }
+                let rhs = replaced(&equation.rhs, &bindings);
+                let query = self.add_query(pattern.clone(), Vec::new());
+                let computed = self.add_query(pattern, vec![Fragment::Equal(rhs, self.truth.clone())]);
+                cases.push(Case { query, value: CaseValue::Computed(computed) });
+                continue;
+            };
             if let Node::Var(var) = pattern.node(pattern.root()) {
                 // It matches every state that has a sort.
                 let is_any =
                     module.signature.op(self.satisfies).decls.iter().any(|decl| decl.domain[0] == var.sort);
                 return is_any.then_some(Reading { cases, otherwise: Some(value) });
             }
-            cases.push(Case { query: self.queries.len(), value });
-            self.queries.push(Rule {
-                lhs: replaced(&pattern, &bindings),
-                rhs: Tree::default(),
-                condition: Vec::new(),
-                attrs: StatementAttrs::default(),
-            });
+            let query = self.add_query(pattern, Vec::new());
+            cases.push(Case { query, value: CaseValue::Known(value) });
         }
         // No equation applies: the term stays as it is, and is not true.
         Some(Reading { cases, otherwise: None })
+    }
+
+    fn add_query(&mut self, lhs: Tree, condition: Vec<Fragment>) -> usize {
+        self.queries.push(Rule { lhs, rhs: Tree::default(), condition, attrs: StatementAttrs::default() });
+        self.queries.len() - 1
     }
 
     /// Whether a right-hand side says that the proposition holds. `None` if that must be computed.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::formula::apply;
-use super::layered::LayersRequest;
-use super::readings::readings;
+use super::layered::{LayersRequest, Method};
 use super::run::Describer;
 use super::vocabulary::{Vocabulary, reason};
-use crate::base::{Diagnostic, Severity};
+use crate::base::{Diagnostic, Interrupt, Severity, Span};
 use crate::check::{self, CheckError, Checker, Fairness, Verdict};
 use crate::graph::{Model, ModelSetup, RuleId, Stop, System};
 use crate::interp::command::since;
@@ -32,8 +31,10 @@ pub struct CheckRequest {
     pub fair_strong: Vec<String>,
     /// Show automata instead of checking.
     pub automaton: Option<AutomatonFormat>,
-    /// Divide the state space.
+    /// Divide the state space, always or if it does not fit.
     pub layers: Option<LayersRequest>,
+    /// Bytes that may be used if nobody has said.
+    pub memory: Option<usize>,
 }
 
 /// How to show an automaton.
@@ -53,6 +54,14 @@ pub(super) struct Claim {
     pub rewrites: u64,
 }
 
+/// A module with what is asked about it.
+pub(super) struct Prepared {
+    pub setup: ModelSetup,
+    pub fairness: Fairness,
+    pub claims: Vec<Claim>,
+    pub formulas: Formulas,
+}
+
 impl Interpreter {
     /// Checks formulas and reports on each.
     pub fn check_once(&mut self, host: &mut dyn Host, request: &CheckRequest) {
@@ -69,21 +78,87 @@ impl Interpreter {
         request: &CheckRequest,
         module: &Arc<Module>,
     ) -> Option<()> {
-        let sig = &module.signature;
-        let Some(op) = sig.with_hook("ModelCheckerSymbol") else {
-            let message = format!("module {} has no formulas to check", module.name);
-            let hint = "import MODEL-CHECKER (after `load model-checker`) and define propositions by `|=`";
-            self.say(host, &Diagnostic::new(Severity::Error, "no-model-checker", message, None).hint(hint));
-            return None;
-        };
-        let vocabulary = Vocabulary::of(module, op)?;
-        let state_kind = sig.op(op).domain[0];
+        let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, request, module)?;
+        if let Some(format) = request.automaton {
+            self.show_automata(host, module, format, &claims, &mut formulas, &setup.props);
+            return Some(());
+        }
+        if let Some(layers) = request.layers.as_ref().filter(|layers| layers.method == Method::Revise) {
+            if fairness.is_none() {
+                self.check_revised(host, module, setup, layers, &claims, &mut formulas);
+            } else {
+                let message = "the method revise knows no fairness".to_owned();
+                let hint = "leave out --method, or --fair-weak and --fair-strong";
+                let error = Diagnostic::new(Severity::Error, "revise", message, None);
+                self.say(host, &error.hint(hint));
+            }
+            return Some(());
+        }
+        let mut rest = &claims[..];
+        if request.layers.as_ref().is_none_or(LayersRequest::is_whole_first) {
+            let may_divide = request.layers.is_some();
+            let setup = setup.clone();
+            let done = self.check_claims(host, module, setup, &fairness, rest, &mut formulas, may_divide);
+            rest = &claims[done..];
+            if !rest.is_empty() {
+                // The whole does not fit.
+                host.give_back_memory();
+                self.setup.memory_is_up.clear();
+                self.setup.cancel.clear();
+            }
+        }
+        if let Some(layers) = &request.layers {
+            self.check_in_layers(host, module, setup, layers, &fairness, rest, &mut formulas);
+        }
+        Some(())
+    }
+
+    /// What a check needs to know of the module and of what is asked.
+    pub(super) fn prepare(
+        &mut self,
+        host: &mut dyn Host,
+        request: &CheckRequest,
+        module: &Arc<Module>,
+    ) -> Option<Prepared> {
+        let (op, vocabulary) = self.vocabulary(host, module, None)?;
+        let state_kind = module.signature.op(op).domain[0];
         let initial = self.term_argument(host, module, ("--init", &request.init), &[state_kind])?;
         let fairness = self.fairness(host, module, request)?;
         let trees = self.claimed(host, module, request, op, &vocabulary)?;
+        let (mut setup, claims, formulas) = self.modelled(host, module, &vocabulary, &initial, trees)?;
+        setup.memory_max = setup.memory_max.or(request.memory);
+        Some(Prepared { setup, fairness, claims, formulas })
+    }
+
+    /// What the module calls things, if it is about formulas; `place` is where it was named.
+    pub(super) fn vocabulary(
+        &mut self,
+        host: &mut dyn Host,
+        module: &Module,
+        place: Option<Span>,
+    ) -> Option<(OpId, Vocabulary)> {
+        let Some(op) = module.signature.with_hook("ModelCheckerSymbol") else {
+            let message = format!("module {} has no formulas to check", module.name);
+            let hint = "import MODEL-CHECKER (after `load model-checker`) and define propositions by `|=`";
+            self.say(host, &Diagnostic::new(Severity::Error, "no-model-checker", message, place).hint(hint));
+            return None;
+        };
+        Some((op, Vocabulary::of(module, op)?))
+    }
+
+    /// The model from an initial state, and the claims that these formulas are, those that are
+    /// constants with their names.
+    pub(super) fn modelled(
+        &mut self,
+        host: &mut dyn Host,
+        module: &Arc<Module>,
+        vocabulary: &Vocabulary,
+        initial: &Tree,
+        trees: Vec<(Option<String>, Tree)>,
+    ) -> Option<(ModelSetup, Vec<Claim>, Formulas)> {
         let (compiled, making) = self.at_work(module);
         let mut all: Vec<&Tree> = trees.iter().map(|(_, tree)| tree).collect();
-        all.push(&initial);
+        all.push(initial);
         let theory = compiled.machine(false, &all, &making).theory.clone();
         let mut machine = Machine::new(theory.clone(), self.setup.cancel.clone());
         let (mut formulas, mut props, mut claims) = (Formulas::default(), Vec::new(), Vec::new());
@@ -110,63 +185,45 @@ impl Interpreter {
             );
             return None;
         }
-        if let Some(format) = request.automaton {
-            self.show_automata(host, module, format, &claims, &mut formulas, &props);
-            return Some(());
-        }
-        let (theory, readings) = readings(&theory, vocabulary.satisfies, &vocabulary.truth, &props);
-        let setup = ModelSetup {
-            theory,
-            initial: initial.clone(),
-            satisfies: vocabulary.satisfies,
-            truth: vocabulary.truth.clone(),
-            props,
-            readings,
-            cancel: self.setup.cancel.clone(),
-            random_seed: self.setup.random_seed,
-            memory_max: self.setup.memory_max,
-        };
-        match &request.layers {
-            Some(layers) if fairness.is_none() => {
-                self.check_in_layers(host, module, setup, layers, &claims, &mut formulas);
-            }
-            Some(_) => {
-                let message = "checking in layers knows no fairness".to_owned();
-                let hint = "leave out --layers, or --fair-weak and --fair-strong";
-                let error = Diagnostic::new(Severity::Error, "layers-and-fairness", message, None);
-                self.say(host, &error.hint(hint));
-            }
-            None => self.check_claims(host, module, setup, fairness, &claims, &mut formulas),
-        }
-        Some(())
+        let setup = self.temporal.setup(&theory, vocabulary, initial, props, &self.setup.cancel);
+        Some((setup, claims, formulas))
     }
 
+    /// Checks the claims on the whole state space and says how many were. If they may be divided, it
+    /// ends before the first for which the memory is not enough.
+    #[expect(clippy::too_many_arguments, reason = "all of it is the one request")]
     fn check_claims(
         &mut self,
         host: &mut dyn Host,
         module: &Arc<Module>,
-        setup: ModelSetup,
-        fairness: Fairness,
+        mut setup: ModelSetup,
+        fairness: &Fairness,
         claims: &[Claim],
         formulas: &mut Formulas,
-    ) {
+        may_divide: bool,
+    ) -> usize {
+        if may_divide {
+            // Tables that grow take more for a moment; that should not end what comes after.
+            setup.memory_max = setup.memory_max.map(|all| all - all / 8);
+        }
         let init = self.print(module, &setup.initial);
         let props: Vec<String> = setup.props.iter().map(|prop| self.print(module, prop)).collect();
+        let memory_max = setup.memory_max.map(|bytes| bytes as u64);
         let model = Model::new(setup);
-        let limits = check::Limits {
-            cancel: self.setup.cancel.clone(),
-            memory_max: self.setup.memory_max.map(|bytes| bytes as u64),
-            ..check::Limits::default()
-        };
-        let counterexample = self.setup.counterexample;
-        let options = check::Options { limits, fairness, counterexample, ..check::Options::default() };
         let temporal = self.temporal.clone();
+        let options = temporal.options(&self.setup.cancel);
+        let limits = check::Limits { memory_max, ..options.limits.clone() };
+        let (fairness, counterexample) = (fairness.clone(), self.setup.counterexample);
+        let options = check::Options { fairness, counterexample, limits, ..options };
         let mut checker = match Checker::new(&model, temporal.pool(), options) {
             Ok(checker) => checker,
-            Err(error) => return self.check_failed(host, &error),
+            Err(error) => {
+                self.check_failed(host, &error);
+                return claims.len();
+            }
         };
-        let mut describer = Describer { module, states: model.worker(), props: &props };
-        for claim in claims {
+        let mut describer = Describer { module, states: model.witness(), props: &props };
+        for (number, claim) in claims.iter().enumerate() {
             let (start, before) = (host.time(), model.rewrites());
             if let Some(show) = host.progress_channel() {
                 checker.watch(watcher(show));
@@ -178,6 +235,12 @@ impl Interpreter {
                     continue;
                 }
             };
+            if let Verdict::Unknown(Stop::Interrupted(interrupt)) = answer.verdict
+                && may_divide
+                && self.reason(interrupt) == Interrupt::Memory
+            {
+                return number;
+            }
             let mut report = CheckReport {
                 name: claim.name.clone(),
                 module: module.name.to_string(),
@@ -195,6 +258,7 @@ impl Interpreter {
                 Verdict::Holds { vacuous } => {
                     report.verdict = report::Verdict::Holds;
                     report.is_vacuous = vacuous;
+                    report.is_valid = answer.method == check::Method::Formula;
                 }
                 Verdict::Violated(lasso) => {
                     report.verdict = report::Verdict::Violated;
@@ -214,6 +278,7 @@ impl Interpreter {
             host.answer(&Answer::Check(Box::new(report)));
         }
         self.setup.cancel.clear();
+        claims.len()
     }
 
     /// Why there is no verdict.
@@ -265,7 +330,7 @@ impl Interpreter {
     }
 
     /// The formulas that are asked for, those that are constants with their names.
-    fn claimed(
+    pub(super) fn claimed(
         &mut self,
         host: &mut dyn Host,
         module: &Arc<Module>,
@@ -306,7 +371,7 @@ impl Interpreter {
     }
 
     /// What an equation says that a constant stands for.
-    fn definition<'m>(&self, module: &'m Module, tree: &Tree) -> Option<&'m Tree> {
+    pub(super) fn definition<'m>(&self, module: &'m Module, tree: &Tree) -> Option<&'m Tree> {
         let Node::App { arity: 0, .. } = tree.node(tree.root()) else { return None };
         module.equations.iter().find(|eq| eq.lhs == *tree && eq.condition.is_empty()).map(|eq| &eq.rhs)
     }

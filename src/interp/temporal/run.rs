@@ -28,8 +28,8 @@ pub struct Planted<'a> {
 impl States for Planted<'_> {
     fn look(&mut self, state: State) -> Result<(Tree, u64), Stop> {
         let seed = self.seeds[state as usize];
-        let here = self.region.enter(seed)?;
-        Ok((self.region.term(seed)?, self.region.props(here)?))
+        let here = self.region.plant(seed)?;
+        Ok((self.region.term(seed)?, self.region.visit(here, &|_| false, &mut Vec::new())?))
     }
 }
 

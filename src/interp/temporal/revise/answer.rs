@@ -1,0 +1,127 @@
+//! `rwl check --layers '2 2' --method revise`.
+
+use std::sync::Arc;
+
+use super::{Failure, Layer, Refused, Subject, Verdict, walk};
+use crate::base::{Diagnostic, Severity};
+use crate::check::layers::Layers;
+use crate::check::{CheckError, Fairness, replay};
+use crate::graph::{Model, ModelSetup, Stop, System};
+use crate::interp::command::since;
+use crate::interp::temporal::layered::{LayersRequest, Method};
+use crate::interp::temporal::request::Claim;
+use crate::interp::temporal::run::Describer;
+use crate::interp::{Host, Interpreter};
+use crate::logic::Formulas;
+use crate::module::{Module, revised_name};
+use crate::report::show::show_module;
+use crate::report::{self, Answer, CheckReport};
+use crate::sorts::Tree;
+
+impl Interpreter {
+    pub(in crate::interp::temporal) fn check_revised(
+        &mut self,
+        host: &mut dyn Host,
+        module: &Arc<Module>,
+        setup: ModelSetup,
+        request: &LayersRequest,
+        claims: &[Claim],
+        formulas: &mut Formulas,
+    ) {
+        let refuse = |message: &str| Diagnostic::new(Severity::Error, "revise", message.to_owned(), None);
+        if request.checkpoint.is_some() {
+            let error = refuse("the method revise saves nothing").hint("leave out --checkpoint, or --method");
+            return self.say(host, &error);
+        }
+        let Layers::Depths(depths) = &request.layers else {
+            let error = refuse("the method revise finds no depths by itself").hint("such as --layers '2 2'");
+            return self.say(host, &error);
+        };
+        let init = self.print(module, &setup.initial);
+        let props: Vec<String> = setup.props.iter().map(|prop| self.print(module, prop)).collect();
+        for claim in claims {
+            let start = host.time();
+            let subject = Subject { module, setup: &setup, formula: claim.formula, element: None };
+            let outcome = match self.check_by_revising(&subject, formulas, depths) {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(Failure::Check(error))) => {
+                    self.check_failed(host, &error);
+                    continue;
+                }
+                Ok(Err(Failure::Stop(Stop::Interrupted(interrupt)))) | Err(Refused::Stopped(interrupt)) => {
+                    return self.stopped_at(host, None, interrupt);
+                }
+                Ok(Err(Failure::Stop(stop))) => {
+                    let error = refuse(&self.unknown(&stop));
+                    self.say(host, &error);
+                    continue;
+                }
+                Err(refused) => {
+                    let name = claim.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
+                    let what = format!("cannot check {name}{} in {} by revising it", claim.text, module.name);
+                    let error = refuse(&what).note(None, refused.to_string());
+                    self.say(host, &error.hint("the method native has no such limits"));
+                    continue;
+                }
+            };
+            let mut report = CheckReport {
+                name: claim.name.clone(),
+                module: module.name.to_string(),
+                init: init.clone(),
+                formula: claim.text.clone(),
+                method: Some(Method::Revise.text()),
+                revised: self.modules.declaration(revised_name(module.name)).map(|decl| show_module(decl)),
+                layers: outcome.layers.iter().map(layer).collect(),
+                states: outcome.explored,
+                rewrites: claim.rewrites + outcome.rewrites,
+                threads: 1,
+                ..CheckReport::default()
+            };
+            match outcome.verdict {
+                Verdict::Holds => report.verdict = report::Verdict::Holds,
+                Verdict::Violated(trail) => {
+                    report.verdict = report::Verdict::Violated;
+                    self.status.violated = true;
+                    let model = Model::new(setup.clone());
+                    let mut worker = model.worker();
+                    let print = |tree: &Tree| self.print(module, tree);
+                    let run = walk(&mut worker, &trail).and_then(|lasso| {
+                        let fair = Fairness::default();
+                        if let Err(error) = replay(&mut worker, formulas, claim.formula, &fair, &lasso) {
+                            return Ok(Err(error));
+                        }
+                        let mut describer = Describer { module, states: worker, props: &props };
+                        describer.run(formulas, claim.formula, &lasso, &print).map(Ok)
+                    });
+                    match run {
+                        Ok(Ok(run)) => report.counterexample = Some(run),
+                        Ok(Err(error)) => {
+                            self.check_failed(host, &CheckError::ReplayFailed(error));
+                            continue;
+                        }
+                        Err(stop) => report.reason = Some(self.unknown(&stop)),
+                    }
+                }
+                Verdict::Unknown(stop) => {
+                    report.verdict = report::Verdict::Unknown;
+                    report.reason = Some(self.unknown(&stop));
+                    self.status.stopped = true;
+                }
+            }
+            report.time = since(start, host.time());
+            report.peak_memory = host.peak_memory();
+            host.answer(&Answer::Check(Box::new(report)));
+        }
+        self.setup.cancel.clear();
+    }
+}
+
+fn layer(layer: &Layer) -> report::Layer {
+    let Layer { depth, node_sets, states, counterexample_states } = layer;
+    report::Layer {
+        depth: u64::from(*depth),
+        spaces: *node_sets as u64,
+        states: states.len() as u64,
+        counterexample_states: counterexample_states.len() as u64,
+    }
+}
