@@ -18,7 +18,6 @@ mod sync {
 
     pub const FIRST_BITS: u32 = 2;
     pub const LINE: usize = 4;
-    pub const CHUNK_BITS: u32 = 1;
 
     pub trait Cell: Sized {
         fn zeros(len: usize) -> Box<[Self]>;
@@ -48,12 +47,17 @@ type Found = Vec<((u32, u32), Result<(u32, bool), Full>)>;
 /// Runs each list of pairs on a thread of its own, in all ways, and checks that there is one
 /// number for each pair and that the pair stands there.
 fn check(lists: &'static [&'static [(u32, u32)]], max: u32) {
+    check_with(lists, max, Spare::default);
+}
+
+/// The same with numbers taken in some way.
+fn check_with(lists: &'static [&'static [(u32, u32)]], max: u32, spare: fn() -> Spare) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(move || {
         let table = Arc::new(Pairs::new(max));
-        let run = |table: &Pairs, list: &[(u32, u32)]| -> Found {
-            let mut spare = Spare::default();
+        let run = move |table: &Pairs, list: &[(u32, u32)]| -> Found {
+            let mut spare = spare();
             let put = |&(left, right): &(u32, u32)| {
                 let found = table.find_or_put(&mut spare, left, right);
                 if let Ok((number, _)) = found {
@@ -117,4 +121,14 @@ fn three_threads_meet() {
 #[test]
 fn a_full_table_says_so() {
     check(&[&[(1, 2), (3, 4)], &[(5, 6), (1, 2)]], 2);
+}
+
+#[test]
+fn numbers_taken_many_at_a_time() {
+    check_with(&[&[(1, 2), (3, 4)], &[(3, 4), (1, 2)]], 100, Spare::of_many);
+}
+
+#[test]
+fn who_takes_all_numbers_fills_the_table() {
+    check_with(&[&[(1, 2), (5, 6)], &[(1, 2), (7, 8)]], 2, Spare::of_many);
 }

@@ -115,6 +115,20 @@ fn a_file_that_loads_itself_is_stopped() {
 }
 
 #[test]
+fn what_a_stopped_command_leaves_undone_is_told() {
+    let deep = "mod N is sort S . op a : -> S . op f : S -> S . var X : S .
+  crl f(X) => a if f(f(X)) => a .\nendm\nrew f(a) .\nred a .\n";
+    let scratch = Scratch::new("stopped", &[("deep.maude", deep), ("all.maude", "load deep\n")]);
+    let output = rwl_in(&scratch.0, &["run", "all.maude"], "");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("nested-too-deeply"), "{errors}");
+    // Nothing follows in the file that loads the other one.
+    assert_eq!(errors.matches("rest-skipped").count(), 1, "{errors}");
+    assert!(errors.contains("deep.maude:5:1"), "{errors}");
+}
+
+#[test]
 fn answers_come_as_soon_as_an_item_is_complete() {
     let mut child = Command::new(RWL).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
     let mut input = child.stdin.take().expect("piped");

@@ -96,17 +96,32 @@ fn what_cannot_be_done_is_said() {
     for (args, code) in [
         (&["--layers", "0"][..], 2),
         (&["--layers", "two"], 2),
-        (&["--checkpoint", "here"], 2),
+        (&["--layers", "none", "--checkpoint", "here"], 2),
         (&["--layers", "2", "--resume"], 2),
-        (&["--layers", "2", "--fair-weak", "wait"], 2),
+        (&["--layers", "2", "--fair-weak", "waits"], 2),
         (&["--layers", "2", "--checkpoint", "/dev/null/here"], 2),
     ] {
         let (found, objects, errors) = check("tas", &[&module[..], args].concat());
         assert_eq!((found, objects.len()), (code, 0), "{args:?}: {errors}");
         assert!(!errors.is_empty(), "{args:?}");
     }
-    let (code, objects, _) = check("qlock", &["--init", "init7", "--layers", "2 2", "--memory", "1M"]);
+    let (code, objects, _) = check(
+        "qlock",
+        &["--module", "QLOCK-CHECK", "--init", "init7", "--layers", "2 2", "--memory", "100k"],
+    );
     assert_eq!((code, objects[0]["verdict"].as_str()), (3, Some("unknown")));
+}
+
+/// By default the whole is checked if it fits, and otherwise layers.
+#[test]
+fn what_does_not_fit_is_divided() {
+    for (memory, is_divided) in [("8M", true), ("64M", false)] {
+        let args = ["--module", "QLOCK-CHECK", "--init", "init7", "--formula", "lofree", "--memory", memory];
+        let (code, objects, errors) = check("qlock", &args);
+        assert_eq!((code, errors.as_str()), (0, ""));
+        let layers = objects[0]["layers"].as_array().expect("a list");
+        assert_eq!(!layers.is_empty(), is_divided, "{memory}");
+    }
 }
 
 /// Killed at some moments, the check goes on and ends as if nothing had happened.

@@ -20,8 +20,10 @@ const LAYERS: &[(&str, u32)] = &[
     ("check", 9),
     ("report", 10),
     ("interp", 11),
-    ("cli", 12),
-    ("repl", 12),
+    ("batch", 11),
+    ("jobs", 12),
+    ("cli", 13),
+    ("repl", 13),
 ];
 
 /// Layers that see less than all earlier ones: temporal logic knows no terms, and the checkers see

@@ -142,12 +142,7 @@ fn changed(random: &mut Random, element: &str) -> String {
 
 fn rule(random: &mut Random, number: usize) -> String {
     let &(before, after) = &PLACES[random.below(PLACES.len())];
-    let (one, mut two) = (pattern(random, false), pattern(random, true));
-    // FIXME: where a nested soup can only be one element, Maude takes its matchers apart before it
-    // looks for other elements; rwl goes by the order of elements, so solutions come in another order.
-    if before.contains("box(@ S) #") || before.contains("box(@ S), #") {
-        two = random.pick(&["F", "F", "n(2)", "q(0)"]);
-    }
+    let (one, two) = (pattern(random, false), pattern(random, true));
     let lhs = before.replace('@', one).replace('#', two);
     // A rule for every element says nothing.
     let lhs = if lhs == "E" { "n(I)".to_owned() } else { lhs };

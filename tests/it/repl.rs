@@ -187,3 +187,59 @@ fn an_interrupt_drops_what_was_typed() {
         assert!(screen.contains("result NzNat: 4") && screen.contains("Bye."), "{terminal}: {screen}");
     }
 }
+
+#[test]
+fn layers_are_checked_at_the_prompt() {
+    if !has_script() {
+        return;
+    }
+    let tas = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/tas.rwl");
+    let lines = [
+        &format!("in {}\r", tas.display())[..],
+        "(initialize[TAS-CHECK, init,\r",
+        "lofree1, lofree2, OComp,\r",
+        "Soup{OComp}])\r",
+        // An argument that is not there costs nothing.
+        "(check 0)\r",
+        "(layerC\t2)\r",
+        "layerCheck 2\r",
+        "lastC\t\r",
+        "initialize[TAS-CH\t, init5, lofree]\r",
+        "check 2 2\r",
+        "quit\r",
+    ];
+    let screen = session(&lines, "-no-banner");
+    assert!(screen.contains("...> "), "{screen}");
+    assert!(screen.contains("Initialization: success\n  originModule: TAS-CHECK\n"), "{screen}");
+    assert!(screen.contains("error[bad-depth]"), "{screen}");
+    let analyzer = "Analyzer:\n  currentDepth: 4\n  depthList: 2 2\n  numberOfNodeSet: ";
+    let small = "4\n  numberOfStates: 2\n  numberOfCxStates: 1\n";
+    assert_eq!(screen.matches(&format!("{analyzer}{small}")).count(), 2, "{screen}");
+    assert!(screen.contains(&format!("{analyzer}{small}\nCheck: success\n")), "{screen}");
+    let five = "19\n  numberOfStates: 55\n  numberOfCxStates: 20\n\nCheck: success\n";
+    assert!(screen.contains(&format!("{analyzer}{five}")), "{screen}");
+}
+
+#[test]
+fn an_interrupt_stops_a_layered_check_and_keeps_its_layers() {
+    if !has_script() {
+        return;
+    }
+    let lines = [
+        "load model-checker\r",
+        "mod UP is inc MODEL-CHECKER . pr NAT . sort Sys . subsort Sys < State . op c : Nat -> Sys [ctor] .\r",
+        "var N : Nat . rl c(N) => c(s N) . op ok : -> Prop . eq c(N) |= ok = true . endm\r",
+        "initialize[UP, c(0), [] ok]\r",
+        "check 2 2\r",
+        INTERRUPT,
+        "layerCheck 3\r",
+        "lastCheck\r",
+        INTERRUPT,
+        "red in UP : 6 * 7 .\r",
+        "quit\r",
+    ];
+    let screen = session(&lines, "-no-banner");
+    assert_eq!(screen.matches("Check: unknown\nReason: interrupted\n").count(), 2, "{screen}");
+    assert!(screen.contains("Analyzer:\n  currentDepth: 7\n  depthList: 2 2 3\n"), "{screen}");
+    assert!(screen.contains("result NzNat: 42"), "{screen}");
+}

@@ -1,0 +1,109 @@
+//! Jobs of a plan run by HyperQueue: a server and two workers, one of which is killed.
+//!
+//! Needs the Python package `hyperqueue`; `RWL_HYPERQUEUE` names a Python that has it, and then it must
+//! work. Without, `python3` is tried, and the test says if it is skipped.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::jobs::{Directory, json, plan};
+use crate::support::RWL;
+
+/// A Python with HyperQueue.
+fn python() -> Option<String> {
+    let named = std::env::var("RWL_HYPERQUEUE").ok().filter(|name| !name.is_empty());
+    let python = named.clone().unwrap_or_else(|| "python3".to_owned());
+    let mut import = Command::new(&python);
+    import.args(["-c", "import hyperqueue"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let works = import.status().is_ok_and(|status| status.success());
+    assert!(works || named.is_none(), "{python} has no hyperqueue");
+    works.then_some(python)
+}
+
+/// A process that does not outlive the test.
+struct Process(Child);
+
+impl Process {
+    fn start(python: &str, args: &[&str]) -> Process {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hyperqueue/cluster.py");
+        let mut command = Command::new(python);
+        // Tasks leave files where they were submitted.
+        command.current_dir(args[1]);
+        command.arg(script).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Process(command.spawn().expect("Python starts"))
+    }
+
+    /// The same, after it has said that it is ready.
+    fn ready(python: &str, args: &[&str]) -> Process {
+        let mut process = Process::start(python, args);
+        let said = BufReader::new(process.0.stdout.as_mut().expect("piped")).lines();
+        let is_ready = said.map_while(Result::ok).any(|line| line == "ready");
+        assert!(is_ready, "{args:?} ended");
+        process
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_there() {
+        assert!(start.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_lost_worker_costs_nothing() {
+    let Some(python) = python() else {
+        println!("SKIPPED: no hyperqueue (pip install hyperqueue; RWL_HYPERQUEUE=path/to/python)");
+        return;
+    };
+    let directory = Directory::new("hyperqueue");
+    let place = |name: &str| {
+        let path = directory.place(name);
+        fs::create_dir_all(&path).expect("writable");
+        path
+    };
+    let (server, one, two) = (place("server"), place("one"), place("two"));
+    let (into, started, go) = (directory.place("jobs"), directory.place("started"), directory.place("go"));
+    let args = ["--module", "QLOCK-CHECK", "--init", "init5", "--formula", "lofree"];
+    let (_, count) = plan("qlock", &[&args[..], &["--layers", "2 2", "--jobs", "6"]].concat(), &into);
+    assert_eq!(count, 6);
+    let _server = Process::ready(&python, &["server", &server]);
+    let _survivor = Process::ready(&python, &["worker", &server, &one]);
+    let mut victim = Process::ready(&python, &["worker", &server, &two]);
+    // Nothing goes on before both workers have a job and one of them is dead.
+    let command = |number: usize| {
+        format!(
+            "echo {number} >> '{started}'; while [ ! -e '{go}' ]; do sleep 0.02; done; \
+             exec '{RWL}' job run '{into}/{number}.job'"
+        )
+    };
+    let commands: Vec<String> = (1..=count).map(command).collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let mut submission = Process::start(&python, &[&["submit", &server], &commands[..]].concat());
+    let lines = || fs::read_to_string(&started).map_or(0, |text| text.lines().count());
+    wait_for("both workers begin", || lines() == 2);
+    assert_eq!(json(&["plan", "collect", &into]).0, 3, "nothing is done yet");
+    victim.0.kill().expect("it is running");
+    victim.0.wait().expect("a child");
+    fs::write(&go, "").expect("writable");
+    let mut end = None;
+    wait_for("all jobs are done", || {
+        end = submission.0.try_wait().expect("a child");
+        end.is_some()
+    });
+    assert!(end.is_some_and(|status| status.success()), "all tasks end well");
+    assert_eq!(lines(), count + 1, "the job of the lost worker began once more");
+    let (code, objects, errors) = json(&["plan", "collect", &into]);
+    assert_eq!((code, objects[0]["verdict"].as_str(), errors.as_str()), (0, Some("holds"), ""));
+}
