@@ -77,15 +77,9 @@ impl Interpreter {
             let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, &alone, &module)?;
             let (setup, claim) = (&setup, &claims[0]);
             let system = self.system(&module, setup, claim);
-            let model = layered_model(setup);
-            let work = LayeredWork {
-                module: &module,
-                setup,
-                fairness: &fairness,
-                claim,
-                model: &model,
-                start: host.time(),
-            };
+            let (model, start) = (layered_model(setup), host.time());
+            let work =
+                LayeredWork { module: &module, setup, fairness: &fairness, claim, model: &model, start };
             let formulas = &mut formulas;
             let (answer, frontier) =
                 self.in_layers(host, &work, formulas, |model, pool, formulas, options| {
@@ -121,15 +115,8 @@ impl Interpreter {
         let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, request, &module)?;
         let (setup, claim) = (&setup, &claims[0]);
         self.expect_system(host, &module, setup, claim, system)?;
-        let model = layered_model(setup);
-        let work = LayeredWork {
-            module: &module,
-            setup,
-            fairness: &fairness,
-            claim,
-            model: &model,
-            start: host.time(),
-        };
+        let (model, start) = (layered_model(setup), host.time());
+        let work = LayeredWork { module: &module, setup, fairness: &fairness, claim, model: &model, start };
         let formulas = &mut formulas;
         let (outcome, answer) = self.in_layers(host, &work, formulas, |model, pool, formulas, options| {
             apart::search(model, pool, formulas, claim.formula, options, piece)
@@ -156,15 +143,8 @@ impl Interpreter {
         let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, request, &module)?;
         let (setup, claim) = (&setup, &claims[0]);
         self.expect_system(host, &module, setup, claim, system)?;
-        let model = layered_model(setup);
-        let work = LayeredWork {
-            module: &module,
-            setup,
-            fairness: &fairness,
-            claim,
-            model: &model,
-            start: host.time(),
-        };
+        let (model, start) = (layered_model(setup), host.time());
+        let work = LayeredWork { module: &module, setup, fairness: &fairness, claim, model: &model, start };
         let Elsewhere { outcome, states, rewrites, time, peak_memory } = elsewhere;
         let formulas = &mut formulas;
         let answer = self.in_layers(host, &work, formulas, |model, pool, formulas, options| {
