@@ -3,10 +3,6 @@
 
 use super::recent::{Recent, VALUE_MAX};
 
-/// See the head of this file.
-#[derive(Default)]
-pub struct Changes(Recent);
-
 /// A new element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
@@ -17,24 +13,20 @@ pub struct Change {
     pub rewrites: u64,
 }
 
-impl Changes {
-    /// What is remembered under a number, from 1 to 255.
+impl Change {
+    /// What is remembered as being of some kind.
     #[inline]
-    pub fn get(&self, number: u8, from: u64) -> Option<Change> {
-        let value = self.0.get(number, from)?;
+    pub fn get(recent: &Recent, kind: u8, from: u64) -> Option<Change> {
+        let value = recent.get(kind, from)?;
         Some(Change { word: value as u32, is_alike: value >> 32 & 1 != 0, rewrites: value >> 33 })
     }
 
-    /// Remembers a change, if it is not too long, in so many bytes.
-    pub fn put(&mut self, number: u8, from: u64, change: Change, bytes_max: usize) {
-        let Change { word, is_alike, rewrites } = change;
+    /// Remembers it, if it is not too long, in so many bytes.
+    pub fn put(self, recent: &mut Recent, kind: u8, from: u64, bytes_max: usize) {
+        let Change { word, is_alike, rewrites } = self;
         if rewrites < VALUE_MAX >> 33 {
             let value = u64::from(word) | u64::from(is_alike) << 32 | rewrites << 33;
-            self.0.put(number, from, value, bytes_max);
+            recent.put(kind, from, value, bytes_max);
         }
-    }
-
-    pub fn bytes(&self) -> usize {
-        self.0.bytes()
     }
 }

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::recent::Recent;
+use super::recent::{Recent, key};
 use crate::sorts::SortIx;
 
 /// So many classes are remembered: few enough to stay in a cache of the core.
@@ -16,8 +16,6 @@ const NUMBERED_MAX: usize = 1 << 12;
 /// Elements by their words.
 #[derive(Default)]
 pub struct Elements {
-    /// By word and epoch: the class, and the number above it.
-    recent: Recent,
     classes: Vec<Class>,
     /// Where the values of all columns of a class's patterns are.
     values: Vec<u32>,
@@ -55,7 +53,10 @@ pub struct Info {
     pub number: u32,
 }
 
-/// The kind of all keys.
+/// What is to be remembered of it.
+pub struct Known(u64);
+
+/// The kind of keys of a word and the epoch. The value is the class, and the number above it.
 const ELEMENT: u8 = 1;
 /// Numbers of elements without one.
 const NUMBER_MAX: u32 = (1 << 24) - 1;
@@ -66,14 +67,9 @@ impl Elements {
     }
 
     #[inline]
-    pub fn get(&self, word: u32) -> Option<Info> {
-        let found = self.recent.get(ELEMENT, self.key(word))?;
+    pub fn get(&self, recent: &Recent, word: u32) -> Option<Info> {
+        let found = recent.get(ELEMENT, key(word, self.epoch))?;
         Some(Info { class: self.classes[found as u32 as usize], number: (found >> 32) as u32 })
-    }
-
-    #[inline]
-    fn key(&self, word: u32) -> u64 {
-        u64::from(word) | u64::from(self.epoch) << 32
     }
 
     /// How often all elements were forgotten.
@@ -82,16 +78,8 @@ impl Elements {
         self.epoch
     }
 
-    /// Adds an element with the values of all its columns. It is found again, unless something of it is
-    /// not known (`is_partial`). So many bytes may be used to remember elements.
-    pub fn add(
-        &mut self,
-        word: u32,
-        class: Class,
-        values: &[u32],
-        is_partial: bool,
-        bytes_max: usize,
-    ) -> Info {
+    /// Adds an element with the values of all its columns.
+    pub fn add(&mut self, class: Class, values: &[u32]) -> (Info, Known) {
         self.added += 1;
         if self.classes.len() >= CLASSES_MAX || self.is_numbered && self.added > NUMBERED_MAX {
             self.forget();
@@ -100,11 +88,13 @@ impl Elements {
         let number = (*count).min(NUMBER_MAX);
         *count += 1;
         let known = self.class(class, values);
-        if !is_partial {
-            let value = u64::from(known) | u64::from(number) << 32;
-            self.recent.put(ELEMENT, self.key(word), value, bytes_max);
-        }
-        Info { class: self.classes[known as usize], number }
+        let value = u64::from(known) | u64::from(number) << 32;
+        (Info { class: self.classes[known as usize], number }, Known(value))
+    }
+
+    /// Remembers an element, in so many bytes.
+    pub fn note(&self, recent: &mut Recent, word: u32, known: Known, bytes_max: usize) {
+        recent.put(ELEMENT, key(word, self.epoch), known.0, bytes_max);
     }
 
     /// The number of a class.
@@ -142,6 +132,6 @@ impl Elements {
 
     pub fn bytes(&self) -> usize {
         let content = self.values.len() * 8 + self.classes.len() * 64;
-        self.recent.bytes() + self.classes.capacity() * size_of::<Class>() + content
+        self.classes.capacity() * size_of::<Class>() + content
     }
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::changes::{Change, Changes};
+use super::changes::Change;
 use super::codec::{Codec, Readiness, Root};
 use super::delta::Around;
 use super::elements::{Class, Elements, Info};
@@ -15,6 +15,7 @@ use super::explorer::{Step, Target};
 use super::join::{Loops, PLACES, POSITIONS, Soup};
 use super::node;
 use super::pairs::Full;
+use super::recent::{Recent, key};
 use super::store::Store;
 use super::tuples::{Cell, Key, Outcome, Replacement, Tuples, Value};
 use crate::base::Interrupt;
@@ -32,9 +33,9 @@ pub struct Joiner {
     soup: Soup,
     elements: Elements,
     tuples: Tuples,
-    /// What becomes of single elements, for rules where tuples are not worth remembering, and the number
-    /// of the first part of each rule, less one.
-    changes: Changes,
+    /// What is known of single elements, and what becomes of them by rules where tuples are not worth
+    /// remembering; and the kind of the first part of each rule.
+    recent: Recent,
     first_parts: Box<[u8]>,
     /// What is around the soup of the open state.
     around: Around,
@@ -92,7 +93,7 @@ enum Given {
 }
 
 /// What is remembered of single elements takes this part of the memory for states, or little.
-const SHARE: usize = 4;
+const SHARE: usize = 3;
 
 /// What a thread has besides.
 pub struct Hands<'a> {
@@ -109,7 +110,7 @@ impl Joiner {
         Some(Joiner {
             soup: Soup::new(join),
             elements: Elements::new(is_numbered),
-            changes: Changes::default(),
+            recent: Recent::default(),
             first_parts: first_parts(join),
             made: Vec::new(),
             tuples: Tuples::new(join.rules.len()),
@@ -167,7 +168,8 @@ impl Joiner {
         let mut from = 0;
         while let Some(position) = self.soup.next_change(&hands.codec.words()[..len], from) {
             let word = hands.codec.words()[position];
-            let info = match self.elements.get(word) {
+            self.recent.prefetch(word);
+            let info = match self.elements.get(&self.recent, word) {
                 Some(info) => info,
                 None => {
                     let epoch = self.elements.epoch();
@@ -205,7 +207,12 @@ impl Joiner {
         let before = machine.rewrites;
         let sy = &machine.theory.symbols;
         let (sym, sort) = (machine.heap.sym(sy, term), machine.heap.sort(sy, term));
-        let may_be_restless = machine.theory.rules.may_rewrite_below[self.join.top as usize];
+        let rules = &machine.theory.rules;
+        let has_sort = !machine.theory.has_lazy && sort != 0;
+        let below = if has_sort { &rules.may_rewrite_sorted } else { &rules.may_rewrite_below };
+        let may_rewrite = |&below: &bool| below || !rules.entries[sym as usize].is_empty();
+        let is_open = rules.may_rewrite_below[self.join.top as usize];
+        let may_be_restless = is_open && below.get(sym as usize).is_none_or(may_rewrite);
         let is_restless = may_be_restless && Steps::may_apply(machine, term);
         let mut class = Class { sym, sort, is_restless, ..Class::default() };
         self.values.clear();
@@ -241,8 +248,11 @@ impl Joiner {
             }
         }
         machine.rewrites = before;
-        let bytes_max = store.bytes() / SHARE;
-        Ok(self.elements.add(word, class, &self.values, is_partial, bytes_max))
+        let (info, known) = self.elements.add(class, &self.values);
+        if !is_partial {
+            self.elements.note(&mut self.recent, word, known, store.bytes() / SHARE);
+        }
+        Ok(info)
     }
 
     /// The next result.
@@ -349,7 +359,7 @@ impl Joiner {
         for i in 0..self.parts().len() {
             let part = &self.parts()[i];
             let (code, result) = (part.code, part.result);
-            let known = self.changes.get(first + 1 + i as u8, self.sources(part));
+            let known = Change::get(&self.recent, first + i as u8, self.sources(part));
             if let Some(change) = known {
                 rewrites += change.rewrites;
                 self.made.push(Ok(change));
@@ -389,7 +399,8 @@ impl Joiner {
     /// The words of the chosen elements that a part depends on.
     #[inline]
     fn sources(&self, part: &JoinPart) -> u64 {
-        part.places.iter().fold(0, |words, &place| words << 32 | u64::from(self.loops.words()[place]))
+        let word = |i: usize| part.places.get(i).map_or(0, |&place| self.loops.words()[place]);
+        key(word(0), word(1))
     }
 
     /// Finds the words of elements that were made.
@@ -403,7 +414,7 @@ impl Joiner {
             let is_alike = word_sort(store, heap, &theory.symbols, word) == self.soup.sort(position.into());
             let change = Change { word, is_alike, rewrites };
             let from = self.sources(&self.parts()[i]);
-            self.changes.put(first + 1 + i as u8, from, change, store.bytes() / SHARE);
+            change.put(&mut self.recent, first + i as u8, from, store.bytes() / SHARE);
             self.made[i] = Ok(change);
         }
         self.new.clear();
@@ -760,7 +771,7 @@ impl Joiner {
             return true;
         }
         let is_found = |pattern: usize| {
-            let of_word = |&word: &u32| match self.elements.get(word) {
+            let of_word = |&word: &u32| match self.elements.get(&self.recent, word) {
                 Some(info) => info.class.patterns >> pattern & 1 != 0,
                 None => {
                     let sym = word_sym(store, &machine.heap, &machine.theory.symbols, word);
@@ -773,18 +784,20 @@ impl Joiner {
     }
 
     pub fn bytes(&self) -> usize {
-        self.elements.bytes() + self.tuples.bytes() + self.changes.bytes()
+        self.elements.bytes() + self.tuples.bytes() + self.recent.bytes()
     }
 }
 
-/// As the number of a rule's first part: it has none.
-const NO_PARTS: u8 = u8::MAX;
+/// As the kind of a rule's first part: it has none.
+const NO_PARTS: u8 = 0;
+/// The kind of the first part of all.
+const FIRST_PART: usize = 2;
 
-/// Numbers the parts of all rules, from 1 on, as far as numbers go.
+/// Gives the parts of all rules kinds, as far as there are.
 fn first_parts(join: &Join) -> Box<[u8]> {
-    let mut next = 0;
+    let mut next = FIRST_PART;
     let mut number = |count: usize| {
-        if count == 0 || next + count >= NO_PARTS.into() {
+        if count == 0 || next + count > u8::MAX.into() {
             return NO_PARTS;
         }
         next += count;

@@ -28,6 +28,8 @@ enum Single {
 
 /// It takes so many states to choose one; few in tests, so that they get there.
 pub const STATES_MIN: u32 = if cfg!(debug_assertions) { 1 << 5 } else { 1 << 11 };
+/// Who explores some for that alone explores so many.
+pub const SCOUTED: u32 = STATES_MIN / 4;
 /// The shorter vectors have all words in a few pairs anyway.
 const LEN_MIN: usize = 5;
 

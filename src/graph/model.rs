@@ -134,7 +134,7 @@ impl Model {
         let initial = worker.initial();
         let mut next = initial.unwrap_or(State::MAX);
         // Whatever goes wrong here will go wrong again when it matters.
-        while next < read(&scout.store).len().min(layout::STATES_MIN)
+        while next < read(&scout.store).len().min(layout::SCOUTED)
             && worker.successors(next, &mut out).is_ok()
         {
             next += 1;

@@ -1,7 +1,10 @@
 //! What a thread found out lately, by exact keys, in little memory.
 //!
 //! A table of cache lines with four entries each. A key has one line; a new entry takes the place of
-//! the oldest one there. If entries are lost so, the table grows, as far as it is allowed to.
+//! the oldest one there. If entries are lost so, the table grows, as far as it is allowed to. Keys are one
+//! or two words; those with the same first word are in neighbouring lines, which can be asked for at once.
+
+use super::sync::prefetch;
 
 /// See the head of this file.
 pub struct Recent {
@@ -20,6 +23,8 @@ struct Line([Entry; ENTRIES]);
 struct Entry(u64, u64);
 
 const ENTRIES: usize = 4;
+/// Lines for the same first word.
+const BLOCK: usize = 4;
 /// Few in tests, so that entries get lost there.
 const LINES_MIN: usize = if cfg!(debug_assertions) { 1 << 4 } else { 1 << 8 };
 /// Values must be less.
@@ -32,6 +37,13 @@ impl Recent {
         let line = &self.lines[place(kind, key, self.lines.len())].0;
         let is_it = |entry: &&Entry| entry.0 == key && (entry.1 >> 56) as u8 == kind;
         line.iter().find(is_it).map(|entry| entry.1 & (VALUE_MAX - 1))
+    }
+
+    /// Asks for the memory of all keys with a first word.
+    #[inline]
+    pub fn prefetch(&self, first: u32) {
+        let start = block(first, self.lines.len());
+        self.lines[start..start + BLOCK].iter().for_each(prefetch);
     }
 
     /// Notes a value. The table may take so many bytes.
@@ -74,12 +86,25 @@ impl Default for Recent {
     }
 }
 
+/// A key of one word, or of two.
+#[inline(always)]
+pub fn key(first: u32, second: u32) -> u64 {
+    u64::from(first) | u64::from(second) << 32
+}
+
+/// The first line for keys with a first word.
+#[inline(always)]
+fn block(first: u32, lines: usize) -> usize {
+    let hash = u64::from(first).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = (hash ^ hash >> 32).wrapping_mul(0x2545_f491_4f6c_dd1d);
+    ((u128::from(hash) * (lines / BLOCK) as u128) >> 64) as usize * BLOCK
+}
+
 /// The line of a key.
 #[inline(always)]
 fn place(kind: u8, key: u64, lines: usize) -> usize {
-    let hash = (key ^ u64::from(kind) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let hash = hash ^ hash >> 32;
-    ((u128::from(hash.wrapping_mul(0x2545_f491_4f6c_dd1d)) * lines as u128) >> 64) as usize
+    let rest = (key >> 32 << 8 | u64::from(kind)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    block(key as u32, lines) + (rest >> 62) as usize % BLOCK
 }
 
 #[cfg(test)]
@@ -92,7 +117,7 @@ mod tests {
         let value_of = |kind: u8, key: u64| (key * 31 + u64::from(kind)) % VALUE_MAX;
         let mut found = 0;
         for i in 0..100_000u64 {
-            let (kind, key) = (1 + (i % 3) as u8, i * i % 5_003 << 20);
+            let (kind, key) = (1 + (i % 3) as u8, key((i * i % 5_003) as u32, i as u32 % 2));
             match recent.get(kind, key) {
                 Some(value) => {
                     assert_eq!(value, value_of(kind, key));
@@ -108,11 +133,11 @@ mod tests {
     #[test]
     fn no_more_memory_than_allowed() {
         let mut recent = Recent::default();
-        for key in 0..1 << 18 {
-            recent.put(1, key, key, 1 << 17);
+        for first in 0..1 << 18 {
+            recent.put(1, key(first, 0), first.into(), 1 << 17);
         }
         assert_eq!(recent.bytes(), 1 << 17);
-        let last = (1 << 18) - 1;
+        let last = key((1 << 18) - 1, 0);
         assert_eq!(recent.get(1, last), Some(last));
         assert_eq!(recent.get(2, last), None);
     }
