@@ -56,7 +56,16 @@ impl Graft {
         Ok(Root(left, right))
     }
 
+    #[inline]
     fn word(&mut self, from: &Store, to: &Store, sy: &Symbols, word: u32) -> Result<u32, Full> {
+        match self.known.get(&word) {
+            _ if word & 3 != 0 => Ok(word),
+            Some(&copied) => Ok(copied),
+            None => self.unknown(from, to, sy, word),
+        }
+    }
+
+    fn unknown(&mut self, from: &Store, to: &Store, sy: &Symbols, word: u32) -> Result<u32, Full> {
         if self.known.len() > KNOWN_MAX {
             self.known.clear();
         }

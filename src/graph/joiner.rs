@@ -92,8 +92,10 @@ enum Given {
     Encoded,
 }
 
-/// What is remembered of single elements takes this part of the memory for states, or little.
-const SHARE: usize = 3;
+/// Bytes for what is remembered of single elements: part of those for states, or little.
+fn recent_max(store: &Store) -> usize {
+    (store.bytes() / 3).max(1 << 20)
+}
 
 /// What a thread has besides.
 pub struct Hands<'a> {
@@ -250,7 +252,7 @@ impl Joiner {
         machine.rewrites = before;
         let (info, known) = self.elements.add(class, &self.values);
         if !is_partial {
-            self.elements.note(&mut self.recent, word, known, store.bytes() / SHARE);
+            self.elements.note(&mut self.recent, word, known, recent_max(store));
         }
         Ok(info)
     }
@@ -414,7 +416,7 @@ impl Joiner {
             let is_alike = word_sort(store, heap, &theory.symbols, word) == self.soup.sort(position.into());
             let change = Change { word, is_alike, rewrites };
             let from = self.sources(&self.parts()[i]);
-            change.put(&mut self.recent, first + i as u8, from, store.bytes() / SHARE);
+            change.put(&mut self.recent, first + i as u8, from, recent_max(store));
             self.made[i] = Ok(change);
         }
         self.new.clear();
