@@ -94,6 +94,12 @@ impl Root {
         Root((word >> 32) as u32, word as u32)
     }
 
+    /// Asks for the memory where this will be looked for.
+    #[inline]
+    pub fn prefetch_place(self, store: &Store) {
+        store.prefetch_state((self.0, self.1));
+    }
+
     /// Asks for the pair that this will be compared with. A few may be asked for before the first
     /// of them is put.
     #[inline]

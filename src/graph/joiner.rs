@@ -134,6 +134,12 @@ impl Joiner {
         })
     }
 
+    /// Asks for what is known of an element that will soon be met.
+    #[inline]
+    pub fn prefetch(&self, word: u32) {
+        self.recent.prefetch(word);
+    }
+
     /// Begins with the state that the codec has read. Returns false if it is not of the right form.
     pub fn begin(&mut self, codec: &Codec) -> bool {
         let Some(around) = codec.around() else { return false };

@@ -43,6 +43,12 @@ impl Layout {
         (len >= LEN_MIN && (1..len).contains(&place)).then_some(place)
     }
 
+    /// Is there one?
+    #[inline]
+    pub fn has_single(self) -> bool {
+        self.0.is_some()
+    }
+
     /// The best one for states like the first ones of a store.
     pub fn of(store: &Store) -> Layout {
         let mut shapes = Shapes::default();

@@ -4,22 +4,29 @@
 //! the oldest one there. If entries are lost so, the table grows, as far as it is allowed to. Keys are one
 //! or two words; those with the same first word are in neighbouring lines, which can be asked for at once.
 
-use super::sync::prefetch;
+use super::sync::{Cell, in_large_pages, prefetch};
 
 /// See the head of this file.
 pub struct Recent {
-    lines: Vec<Line>,
+    lines: Box<[Line]>,
     /// Entries that were lost since the table last grew.
     lost: usize,
 }
 
 /// The newest entry comes first.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line([Entry; ENTRIES]);
 
+impl Cell for Line {
+    fn zeros(len: usize) -> Box<[Line]> {
+        // SAFETY: entries are integers, for which all bytes 0 are valid.
+        in_large_pages(unsafe { Box::new_zeroed_slice(len).assume_init() })
+    }
+}
+
 /// A key, with the kind of it in the upper byte of the value. No entry has kind 0.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Entry(u64, u64);
 
 const ENTRIES: usize = 4;
@@ -68,7 +75,7 @@ impl Recent {
     #[cold]
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.lines);
-        self.lines = vec![Line::default(); old.len() * 2];
+        self.lines = Line::zeros(old.len() * 2);
         self.lost = 0;
         for entry in old.iter().flat_map(|line| line.0.into_iter().rev()).filter(|entry| entry.1 != 0) {
             self.add(entry);
@@ -82,7 +89,7 @@ impl Recent {
 
 impl Default for Recent {
     fn default() -> Recent {
-        Recent { lines: vec![Line::default(); LINES_MIN], lost: 0 }
+        Recent { lines: Line::zeros(LINES_MIN), lost: 0 }
     }
 }
 

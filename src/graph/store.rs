@@ -209,6 +209,13 @@ impl Store {
         }
     }
 
+    /// The word next to the root of a state a little further on, if such words are most of its identity.
+    #[inline]
+    pub fn single_ahead(&self, state: StateId) -> Option<u32> {
+        let ahead = u64::from(state.0) + 3;
+        (self.layout.has_single() && ahead < u64::from(self.len())).then(|| self.states.get(ahead as u32).1)
+    }
+
     /// Asks for the memory where a state will be looked for.
     #[inline]
     pub fn prefetch_state(&self, (left, right): (u32, u32)) {
