@@ -17,6 +17,7 @@ use super::leaf::condition_vars;
 use super::path::{Frame, Path};
 use super::plan::flatten;
 use super::rows::{Row, Statements, Whole};
+use super::rules::Subject;
 use crate::base::Span;
 use crate::module::{Fragment, Rule, StatementAttrs};
 use crate::sorts::{Node, OpId, Tree, Var};
@@ -388,7 +389,7 @@ impl Compiler<'_> {
             attrs: StatementAttrs::default(),
         };
         self.rules.push(query);
-        let (label, vars) = self.rule(self.rules.len() - 1, true, true);
+        let (label, vars) = self.rule(self.rules.len() - 1, Subject::Whole, true);
         patterns.all.push((
             tree,
             ElementPattern { code: label.0, sym, is_certain: false, is_unique, columns: Vec::new() },
