@@ -65,6 +65,15 @@ impl Explorer {
         self.codec.share();
     }
 
+    /// Forgets all about the store; another one will be used.
+    pub fn renew(&mut self) {
+        self.close();
+        self.machine.forget_terms();
+        self.machine.tidy();
+        self.codec.renew(&mut self.machine.heap);
+        self.joiner = self.joiner.take().and_then(|_| Joiner::new(&self.machine.theory)).map(Box::new);
+    }
+
     /// The term of a state, valid until the next call of this or [`Explorer::open`].
     pub fn load(&mut self, store: &Store, state: StateId) -> Term {
         self.close();

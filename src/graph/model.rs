@@ -1,12 +1,13 @@
 //! A rewrite theory as a transition system: states are terms in a shared store, transitions are
 //! rule applications, propositions are terms that equations evaluate in a state.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Once, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::codec::Root;
 use super::explorer::Explorer;
 use super::graft::Graft;
+use super::layout::{self, Layout};
 use super::pairs::Full;
 use super::store::{StateId, Store};
 use super::system::{RuleId, State, Stop, System, Worker, deadlock};
@@ -70,8 +71,12 @@ pub struct Model {
     store: RwLock<Store>,
     /// States that stay when the store is forgotten.
     kept: RwLock<Store>,
-    /// How often it was. What threads know of the store is of no use in the next epoch.
+    /// How often it was, or its layout chosen. What threads know of the store is of no use in the next epoch.
     epoch: AtomicU64,
+    /// May the layout not be chosen any more? Roots of states must stay what they are once they are known
+    /// outside.
+    is_arranged: AtomicBool,
+    scouting: Once,
     rewrites: AtomicU64,
     /// Bytes of the threads' own memory.
     worker_bytes: AtomicUsize,
@@ -86,6 +91,8 @@ impl Model {
             store: RwLock::new(Store::new()),
             kept: RwLock::new(Store::new()),
             epoch: AtomicU64::new(0),
+            is_arranged: AtomicBool::new(false),
+            scouting: Once::new(),
             rewrites: AtomicU64::new(0),
             worker_bytes: AtomicUsize::new(0),
             bytes_max: AtomicUsize::new(usize::MAX),
@@ -111,7 +118,35 @@ impl Model {
     /// Forgets all states but those that are kept. Nobody may be at work.
     pub(super) fn forget(&self) {
         let mut store = write(&self.store);
-        *store = Store::new();
+        *store = Store::with_layout(store.layout);
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Chooses the layout of states, unless that has been done, by exploring a few of them.
+    pub(super) fn scout(&self) {
+        self.scouting.call_once(|| {
+            if !self.is_arranged.swap(true, Ordering::Relaxed) {
+                self.choose_layout();
+            }
+        });
+    }
+
+    fn choose_layout(&self) {
+        let scout = Model::new(self.setup.clone());
+        let (mut worker, mut out) = (scout.witness(), Vec::new());
+        let initial = worker.initial();
+        let mut next = initial.unwrap_or(State::MAX);
+        // Whatever goes wrong here will go wrong again when it matters.
+        while next < read(&scout.store).len().min(layout::SCOUTED)
+            && worker.successors(next, &mut out).is_ok()
+        {
+            next += 1;
+            out.clear();
+        }
+        let layout = Layout::of(&read(&scout.store));
+        for store in [&self.store, &self.kept] {
+            *write(store) = Store::with_layout(layout);
+        }
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -125,6 +160,14 @@ impl Model {
         let mut store = write(full);
         if !store.is_full() {
             return Ok(());
+        }
+        if store.len() >= layout::STATES_MIN && !self.is_arranged.swap(true, Ordering::Relaxed) {
+            let rearranged = store.rearranged(&self.setup.theory.symbols).map_err(|_| Interrupt::Memory)?;
+            if let Some(rearranged) = rearranged {
+                *store = rearranged;
+                self.epoch.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            }
         }
         let after = store.bytes() + store.growth() + self.worker_bytes.load(Ordering::Relaxed);
         let limit = self.bytes_max.load(Ordering::Relaxed);
@@ -273,15 +316,17 @@ impl ModelWorker<'_> {
         mut job: impl FnMut(&mut Ready, &ModelSetup, &Store) -> Result<Result<T, Full>, Interrupt>,
     ) -> Result<T, Stop> {
         let model = self.model;
-        let epoch = model.epoch.load(Ordering::Relaxed);
-        if self.ready.is_none() || self.epoch != epoch {
-            self.ready = Some(Ready::new(&model.setup).map_err(Stop::Interrupted)?);
-            self.epoch = epoch;
-        }
-        let ready = self.ready.as_mut().expect("made above");
         loop {
+            let store = read(&model.store);
+            let epoch = model.epoch.load(Ordering::Relaxed);
+            if self.ready.is_none() || self.epoch != epoch {
+                self.ready = Some(Ready::new(&model.setup).map_err(Stop::Interrupted)?);
+                self.epoch = epoch;
+            }
+            let ready = self.ready.as_mut().expect("made above");
             ready.explorer.machine.rewrites = 0;
-            let outcome = job(ready, &model.setup, &read(&model.store));
+            let outcome = job(ready, &model.setup, &store);
+            drop(store);
             let bytes = ready.explorer.bytes();
             if bytes != self.bytes {
                 model.worker_bytes.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);

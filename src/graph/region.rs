@@ -12,6 +12,7 @@ impl Regions for Model {
     type Region<'a> = ModelRegion<'a>;
 
     fn region(&self) -> ModelRegion<'_> {
+        self.scout();
         ModelRegion { worker: self.worker() }
     }
 

@@ -12,6 +12,7 @@ use std::sync::atomic::{self, AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
 
 use super::explorer::Explorer;
+use super::layout;
 use super::level::key;
 use super::pairs::Full;
 use super::store::{Inserted, StateId, Store};
@@ -110,6 +111,8 @@ pub struct Search {
     finals: u64,
     /// What rules tried in vain inside states, on all threads.
     tried: Arc<Tried>,
+    /// Has the layout of states been chosen?
+    is_arranged: bool,
     /// From this state on only one step was made from each, to see whether it is final.
     probed_from: u32,
 }
@@ -152,6 +155,7 @@ impl Search {
             team_rules: 0,
             fired: vec![0; theory.module.rules.len()],
             finals: 0,
+            is_arranged: false,
             probed_from: u32::MAX,
             theory,
             limits,
@@ -333,6 +337,13 @@ impl Search {
                 self.probed_from = self.probed_from.min(self.current);
             }
             let is_start = self.current == self.level_first;
+            if is_start
+                && !self.is_arranged
+                && self.found >= layout::STATES_MIN
+                && self.found == self.store.len()
+            {
+                self.arrange()?;
+            }
             let is_large = !is_probe && self.level_end - self.level_first >= PARALLEL_MIN;
             let is_known = self.store.len() > self.found && !self.is_level_open;
             if is_start && is_large && !is_known && self.limits.threads > 1 && self.explore_level()? {
@@ -350,6 +361,18 @@ impl Search {
             self.successors = 0;
             return Ok(true);
         }
+    }
+
+    /// Chooses the layout of states by those that have been found.
+    fn arrange(&mut self) -> Result<(), Interrupt> {
+        self.is_arranged = true;
+        let rearranged = self.store.rearranged(&self.theory.symbols).map_err(|_| Interrupt::Memory)?;
+        if let Some(store) = rearranged {
+            self.store = store;
+            self.worker.renew();
+            (self.team, self.replayer) = (None, None);
+        }
+        Ok(())
     }
 
     /// Is it only asked whether the current state is final? One step answers that.
