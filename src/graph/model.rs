@@ -80,6 +80,8 @@ pub struct Model {
     rewrites: AtomicU64,
     /// Bytes of the threads' own memory.
     worker_bytes: AtomicUsize,
+    /// Bytes that all of it may take, if that is less than what the setup allows.
+    bytes_max: AtomicUsize,
 }
 
 impl Model {
@@ -93,6 +95,7 @@ impl Model {
             scouting: Once::new(),
             rewrites: AtomicU64::new(0),
             worker_bytes: AtomicUsize::new(0),
+            bytes_max: AtomicUsize::new(usize::MAX),
         }
     }
 
@@ -147,6 +150,11 @@ impl Model {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// From now on it may take at most so many bytes; what it has it keeps.
+    pub(super) fn confine(&self, bytes_max: usize) {
+        self.bytes_max.store(bytes_max, Ordering::Relaxed);
+    }
+
     /// Enlarges one of the stores, if it is full.
     fn grow(&self, full: &RwLock<Store>) -> Result<(), Interrupt> {
         let mut store = write(full);
@@ -162,7 +170,8 @@ impl Model {
             }
         }
         let after = store.bytes() + store.growth() + self.worker_bytes.load(Ordering::Relaxed);
-        if self.setup.memory_max.is_some_and(|limit| after > limit) {
+        let limit = self.bytes_max.load(Ordering::Relaxed);
+        if after > self.setup.memory_max.unwrap_or(usize::MAX).min(limit) {
             return Err(Interrupt::Memory);
         }
         store.grow().map_err(|_| Interrupt::Memory)

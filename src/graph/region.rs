@@ -20,6 +20,10 @@ impl Regions for Model {
         Model::bytes(self)
     }
 
+    fn confine(&self, bytes_max: usize) {
+        Model::confine(self, bytes_max);
+    }
+
     fn forget(&self) {
         Model::forget(self);
     }
