@@ -109,6 +109,14 @@ impl Explorer {
         }
     }
 
+    /// Asks for what will be needed when the state is opened.
+    #[inline]
+    pub fn prefetch(&self, store: &Store, root: Root) {
+        if let Some(joiner) = self.joiner.as_ref().filter(|_| store.layout.has_single()) {
+            joiner.prefetch(root.1);
+        }
+    }
+
     /// The same for a state that need not be in the store.
     pub fn open_root(&mut self, store: &Store, root: Root) {
         if self.untouched != Some(root) {

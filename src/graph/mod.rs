@@ -23,6 +23,7 @@ mod saved;
 mod search;
 mod segments;
 mod shape;
+mod shared;
 mod store;
 mod sync;
 mod system;
