@@ -92,9 +92,9 @@ enum Given {
     Encoded,
 }
 
-/// Bytes for what is remembered of single elements: part of those for states, or little.
+/// Bytes for what is remembered of single elements: as many as the elements themselves take, or little.
 fn recent_max(store: &Store) -> usize {
-    (store.bytes() / 3).max(1 << 20)
+    store.part_bytes().max(1 << 20)
 }
 
 /// What a thread has besides.

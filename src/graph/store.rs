@@ -324,6 +324,11 @@ impl Store {
         }
     }
 
+    /// Bytes of parts and their index.
+    pub fn part_bytes(&self) -> usize {
+        self.parts.bytes()
+    }
+
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
         self.usage().bytes()
