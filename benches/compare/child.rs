@@ -1,5 +1,6 @@
 //! Running a program as a child and taking the kernel's figures for it.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -75,18 +76,36 @@ impl Program {
 
     /// Runs a file, for at most `limit` CPU seconds.
     pub fn run(&self, file: &Path, limit: u64, scratch: &Scratch) -> Result<Run, String> {
-        self.attempt(file, limit, scratch).map_err(|e| format!("cannot run {}: {e}", self.path.display()))
+        let args: Vec<&OsStr> =
+            FLAGS.iter().chain(self.args).map(OsStr::new).chain([file.as_os_str()]).collect();
+        self.run_with(&args, file.parent().unwrap_or(Path::new(".")), limit, scratch)
     }
 
-    fn attempt(&self, file: &Path, limit: u64, scratch: &Scratch) -> io::Result<Run> {
+    /// Runs it with these arguments in a folder, for at most `limit` CPU seconds.
+    pub fn run_with(
+        &self,
+        args: &[impl AsRef<OsStr>],
+        folder: &Path,
+        limit: u64,
+        scratch: &Scratch,
+    ) -> Result<Run, String> {
+        let run = self.attempt(args, folder, limit, scratch);
+        run.map_err(|e| format!("cannot run {}: {e}", self.path.display()))
+    }
+
+    fn attempt(
+        &self,
+        args: &[impl AsRef<OsStr>],
+        folder: &Path,
+        limit: u64,
+        scratch: &Scratch,
+    ) -> io::Result<Run> {
         let stdout = scratch.folder.join("stdout");
         let stderr = scratch.folder.join("stderr");
         let mut command = Command::new(&self.path);
         command
-            .args(FLAGS)
-            .args(self.args)
-            .arg(file)
-            .current_dir(file.parent().unwrap_or(Path::new(".")))
+            .args(args)
+            .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(File::create(&stdout)?)
             .stderr(File::create(&stderr)?);

@@ -14,6 +14,7 @@
 //! cargo bench --bench compare -- --suite search        the workloads in benches/search
 //! cargo bench --bench compare -- --targets --markdown  with pass or fail against the targets
 //! cargo bench --bench compare -- --scaling             rwl alone: time per element as sizes grow
+//! cargo bench --bench compare -- --layers              rwl alone: ways to check in layers
 //! ```
 //!
 //! A workload opens with comment lines that the harness reads: `*** what:` describes it, and
@@ -27,6 +28,7 @@
 
 mod answer;
 mod child;
+mod layers;
 mod scaling;
 mod table;
 mod workload;
@@ -65,6 +67,9 @@ struct Options {
     /// Run benches/scaling in rwl alone and print the time per element
     #[arg(long)]
     scaling: bool,
+    /// Check in layers, by both methods, and as a whole, in rwl alone
+    #[arg(long, conflicts_with = "scaling")]
+    layers: bool,
     /// CPU seconds after which a run is stopped
     #[arg(long, default_value_t = 120)]
     limit: u64,
@@ -75,7 +80,11 @@ struct Options {
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let outcome = if options.scaling { scaling::scaling(&options) } else { compare(&options) };
+    let outcome = match () {
+        _ if options.scaling => scaling::scaling(&options),
+        _ if options.layers => layers::layers(&options),
+        _ => compare(&options),
+    };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

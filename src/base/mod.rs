@@ -14,7 +14,7 @@ pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use digest::{DIGEST_LEN, digest};
 pub use limits::{Cancel, Interrupt};
 pub use name::Name;
-pub use size::bytes;
+pub use size::{bytes, size_text};
 pub use source::{FileId, SourceMap, Span};
 pub use threads::pool;
 

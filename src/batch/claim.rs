@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::base::Span;
+use crate::base::{Span, size_text};
 use crate::report::Verdict;
 
 /// What is claimed, and how to check it.
@@ -68,7 +68,7 @@ impl Claim {
     pub fn limited(&self) -> Vec<OsString> {
         let mut args = self.arguments();
         let limits = [
-            ("--memory", self.memory.map(|bytes| bytes.to_string())),
+            ("--memory", self.memory.map(size_text)),
             ("--threads", self.threads.map(|count| count.to_string())),
             ("--time", self.time.map(|time| time.as_secs_f64().to_string())),
         ];
@@ -80,7 +80,7 @@ impl Claim {
 
     /// The command as one would type it.
     pub fn command(&self) -> String {
-        let words = self.arguments();
+        let words = self.limited();
         let words = words.iter().map(|word| quoted(&word.to_string_lossy()));
         std::iter::once("rwl".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
     }

@@ -66,7 +66,7 @@ the report). Keys before the first claim are defaults for all.\n\
 --memory and --time are for all claims together; without --memory they share what is free.\n\
 Exit codes: 0 every claim holds, or has the verdict that the plan expects, 1 a claim is\n\
 violated, or its verdict differs from the expected one, 2 bad input, 3 unknown, 4 internal\n\
-error.";
+error; where several are true, the first of 4, 2, 1 and 3.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -334,7 +334,7 @@ pub struct Common {
     /// Say less: no banner, no advisories, no list of rules after a search
     #[arg(short, long)]
     pub quiet: bool,
-    /// Say more: after a search, which rules were never applied
+    /// Say more: after a search, which rules were never applied; after a check, where layers end
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 }
@@ -458,7 +458,21 @@ impl Cli {
             let word = args.remove(place);
             args.insert(1, word);
         }
-        Cli::try_parse_from(args)
+        let cli = Cli::try_parse_from(args)?;
+        if let Some(Command::Check { check, .. }) = &cli.command
+            && check.layers.layers.is_none()
+        {
+            let contradiction = match (&check.checkpoint, check.method) {
+                (Some(_), _) => "--checkpoint saves layers, so it does not go with --layers none",
+                (_, Method::Revise) => {
+                    "--method revise checks in layers, so it does not go with --layers none"
+                }
+                _ => return Ok(cli),
+            };
+            let mut command = <Cli as clap::CommandFactory>::command();
+            return Err(command.error(clap::error::ErrorKind::ArgumentConflict, contradiction));
+        }
+        Ok(cli)
     }
 }
 
@@ -501,6 +515,10 @@ fn positive(text: &str) -> Result<usize, String> {
 fn layers(text: &str) -> Result<Division, String> {
     let list = text.split([' ', ',']).filter(|word| !word.is_empty());
     let depths: Option<Vec<u32>> = list.map(|word| word.parse().ok().filter(|&depth| depth > 0)).collect();
+    let steps = |depths: &Vec<u32>| depths.iter().map(|&depth| u64::from(depth)).sum::<u64>();
+    if depths.as_ref().is_some_and(|depths| steps(depths) > u32::MAX.into()) {
+        return Err("together these are too many steps".to_owned());
+    }
     let layers = match (text.trim(), depths) {
         ("none", _) => None,
         ("auto", _) => Some(Layers::Auto),
@@ -582,6 +600,9 @@ mod tests {
         assert!(parse("check a.rwl --layers 0").is_err());
         assert!(parse("check a.rwl --layers deep").is_err());
         assert!(parse("check a.rwl --layers none").is_ok());
+        assert!(parse("check a.rwl --layers none --method revise").is_err());
+        assert!(parse("check a.rwl --layers none --checkpoint d").is_err());
+        assert!(parse("check a.rwl --layers 4294967295,1").is_err());
         assert!(parse("check a.rwl --checkpoint d").is_ok());
         assert!(parse("check a.rwl --resume").is_err());
         assert!(parse("batch a.toml b.toml --filter x --filter y --list --layers none").is_ok());

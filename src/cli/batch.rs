@@ -45,6 +45,12 @@ pub fn run(args: &BatchArgs, common: &Common) -> ExitCode {
     if !rehearse(&claims, &program, threads, common.format, &sources, &mut screen) {
         return ExitCode::BadInput;
     }
+    if let Some(path) = &args.html
+        && let Err(error) = appendable(path)
+    {
+        screen.message(&format!("error: cannot write {}: {error}\n", path.display()));
+        return ExitCode::BadInput;
+    }
     // Only now: a report from before is better than none.
     let mut output = match output(common, common.output.as_deref(), &stop) {
         Ok(output) => output,
@@ -110,6 +116,13 @@ pub(super) fn output(common: &Common, file: Option<&Path>, stop: &Cancel) -> Res
     })
 }
 
+/// Can the file be written? What it has stays as it is.
+pub(super) fn appendable(path: &Path) -> io::Result<()> {
+    let is_there = path.exists();
+    std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+    if is_there { Ok(()) } else { std::fs::remove_file(path) }
+}
+
 /// How to end if the report could not be written; a reader that has gone has seen enough.
 pub(super) fn written(output: &Output) -> Option<ExitCode> {
     if let Some(error) = output.take_failure() {
@@ -161,7 +174,12 @@ pub(super) fn claims(args: &BatchArgs, sources: &mut SourceMap, screen: &mut Out
         return None;
     }
     if let Some(layers) = &args.layers {
-        claims.iter_mut().for_each(|claim| claim.layers = Some(layers.clone()));
+        let has_depths = !["auto", "none"].contains(&layers.trim());
+        for claim in &mut claims {
+            claim.layers = Some(layers.clone());
+            // The other method needs depths.
+            claim.method = claim.method.take().filter(|_| has_depths);
+        }
     }
     Some(claims)
 }

@@ -19,16 +19,17 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
-    /// What a session came to. An interrupted run has not shown all its errors.
+    /// What a session came to: the first of these that is true of some part of it, since what was not
+    /// understood was not done at all, and a violation stays one whatever else is unknown.
     pub fn of(status: &Status) -> ExitCode {
         if status.internal {
             ExitCode::Internal
+        } else if status.errors > 0 {
+            ExitCode::BadInput
         } else if status.violated {
             ExitCode::Violated
         } else if status.stopped {
             ExitCode::Unknown
-        } else if status.errors > 0 {
-            ExitCode::BadInput
         } else {
             ExitCode::Success
         }
@@ -52,8 +53,10 @@ mod tests {
         let status = |errors, stopped| Status { errors, stopped, ..Status::default() };
         assert_eq!(ExitCode::of(&status(0, false)), Success);
         assert_eq!(ExitCode::of(&status(2, false)), BadInput);
-        assert_eq!(ExitCode::of(&status(2, true)), Unknown);
-        // What is known to be violated stays so, whatever else is unknown.
+        assert_eq!(ExitCode::of(&status(2, true)), BadInput);
+        assert_eq!(ExitCode::of(&status(0, true)), Unknown);
+        assert_eq!(ExitCode::of(&Status { violated: true, ..status(1, true) }), BadInput);
+        assert_eq!(ExitCode::of(&Status { internal: true, violated: true, ..status(1, true) }), Internal);
         assert_eq!(ExitCode::of(&Status { violated: true, ..status(0, true) }), Violated);
     }
 }

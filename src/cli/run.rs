@@ -156,6 +156,12 @@ fn session(plan: &Plan) -> ExitCode {
             return ExitCode::BadInput;
         }
     };
+    if let Job::Check(CheckArgs { html: Some(path), .. }) = &plan.job
+        && let Err(error) = super::batch::appendable(path)
+    {
+        output.message(&format!("error: cannot write {}: {error}\n", path.display()));
+        return ExitCode::BadInput;
+    }
     let (time_is_up, memory_is_up) = (Cancel::default(), Cancel::default());
     let portion = match &plan.job {
         Job::Plan(args) => Some(Portion::new(args)),
@@ -243,11 +249,6 @@ fn session(plan: &Plan) -> ExitCode {
         match &plan.job {
             Job::Commands | Job::Plan(_) | Job::Part(_) | Job::Collect(_) => {}
             Job::Search(search) => interpreter.search_once(&mut output, &request(search)),
-            Job::Check(check) if check.checkpoint.is_some() && check.layers.layers.is_none() => {
-                let message = "error: --checkpoint saves layers, so it does not go with --layers none";
-                let _ = writeln!(io::stderr(), "{message}");
-                return ExitCode::BadInput;
-            }
             Job::Check(check) => {
                 interpreter.check_once(&mut output, &check_request(check));
                 if let Some(path) = &check.html

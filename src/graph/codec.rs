@@ -94,11 +94,23 @@ impl Root {
         Root((word >> 32) as u32, word as u32)
     }
 
+    /// Asks for the memory where this will be looked for.
+    #[inline]
+    pub fn prefetch_place(self, store: &Store) {
+        store.prefetch_state((self.0, self.1));
+    }
+
     /// Asks for the pair that this will be compared with. A few may be asked for before the first
     /// of them is put.
     #[inline]
     pub fn prefetch(self, store: &Store) {
         store.prefetch_root((self.0, self.1));
+    }
+}
+
+impl From<(u32, u32)> for Root {
+    fn from((left, right): (u32, u32)) -> Root {
+        Root(left, right)
     }
 }
 
@@ -140,6 +152,21 @@ impl Codec {
     /// From now on several threads are at work.
     pub fn share(&mut self) {
         self.spares = Spares::of_many();
+    }
+
+    /// Forgets all about the store; another one will be used. Everything on the heap must be dead but what
+    /// was there from the start.
+    pub fn renew(&mut self, heap: &mut Heap) {
+        self.clear_heap(heap, &mut []);
+        if self.cuts {
+            heap.truncate(self.base);
+            self.mark = self.base;
+        }
+        self.forget_terms(heap);
+        self.spares.renew();
+        self.shapes = Shapes::default();
+        self.shape = NO_SHAPE;
+        self.ascending = Ascending::default();
     }
 
     /// Bytes of this thread's tables, and of the kept part of the heap.
@@ -420,13 +447,18 @@ impl Codec {
         &self.terms[1..self.shapes.get(self.shape).len]
     }
 
-    pub(super) fn spares(&mut self) -> &mut Spares {
-        &mut self.spares
-    }
-
-    pub(super) fn shape_word(&mut self, store: &Store, form: &[u32]) -> Result<u32, Full> {
+    /// The root pair of a vector with some form; its first word is the shape's and is set here.
+    pub(super) fn fold_vector(
+        &mut self,
+        store: &Store,
+        form: &[u32],
+        mut words: Vec<u32>,
+    ) -> Result<Root, Full> {
         let shape = self.shapes.of_form(store, &mut self.spares, form)?;
-        Ok(self.shapes.get(shape).word)
+        let Shape { word, plan, .. } = self.shapes.get(shape);
+        words[0] = *word;
+        let (left, right) = plan.fold(store, &mut self.spares, &words)?;
+        Ok(Root(left, right))
     }
 
     /// Makes a copy of the vector that was read last, to be changed and folded. False if vectors of

@@ -7,7 +7,6 @@ use super::codec::{Codec, Root};
 use super::node::{self, Head, Kind};
 use super::pairs::Full;
 use super::store::Store;
-use super::vector;
 use crate::term::{Heap, Symbols};
 
 /// Pairs of words of which the first is known to be less.
@@ -43,7 +42,9 @@ impl Codec {
 
     /// The root pair of the state that was read last (see [`Codec::around`]) with the elements at
     /// some positions replaced by others, which probably stand where the old ones stood. The sort of the
-    /// soup must not change. `None` if the result is no soup of that kind.
+    /// soup must not change. New elements at the positions of the set `apart` do stand there.
+    /// `None` if the result is no soup of that kind.
+    #[allow(clippy::too_many_arguments)]
     pub fn fold_changed(
         &mut self,
         store: &Store,
@@ -52,9 +53,10 @@ impl Codec {
         around: Around,
         old: &[u8],
         new: &[u32],
+        apart: u64,
     ) -> Result<Option<Root>, Full> {
         if old.len() == new.len()
-            && let Some(root) = self.fold_replaced(store, heap, sy, around.len, old, new)?
+            && let Some(root) = self.fold_replaced(store, heap, sy, around.len, old, new, apart)?
         {
             return Ok(Some(root));
         }
@@ -79,9 +81,9 @@ impl Codec {
         if next.len() < 2 {
             return Ok(None);
         }
-        let shape = self.shape_word(store, &[around.top.0, around.soup.0, next.len() as u32])?;
-        next.insert(0, shape);
-        vector::fold(store, self.spares(), &next).map(|(left, right)| Some(Root(left, right)))
+        let form = [around.top.0, around.soup.0, next.len() as u32];
+        next.insert(0, 0);
+        self.fold_vector(store, &form, next).map(Some)
     }
 
     /// The same if each new element stands where an old one stood; `None` if not.
@@ -93,6 +95,7 @@ impl Codec {
         len: usize,
         old: &[u8],
         new: &[u32],
+        apart: u64,
     ) -> Result<Option<Root>, Full> {
         if !self.begin_next() {
             return Ok(None);
@@ -103,6 +106,7 @@ impl Codec {
                 changed |= 1 << position;
             }
         }
+        changed &= !apart;
         while changed != 0 {
             let i = changed.trailing_zeros() as usize;
             changed &= changed - 1;

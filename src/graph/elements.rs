@@ -1,43 +1,75 @@
 //! What a thread knows of the elements of soups: which patterns each matches.
+//!
+//! Many elements are alike in all that matters here, so what is known is kept by classes, and by
+//! element the number of its class.
 
 use rustc_hash::FxHashMap;
 
+use super::recent::{Recent, key};
 use crate::sorts::SortIx;
 
-/// So many elements are remembered: few enough to stay in a cache of the core.
-const MAX: usize = 1 << 12;
+/// So many classes are remembered: few enough to stay in a cache of the core.
+const CLASSES_MAX: usize = 1 << 12;
+/// If elements need numbers, so many elements.
+const NUMBERED_MAX: usize = 1 << 12;
 
 /// Elements by their words.
 #[derive(Default)]
 pub struct Elements {
-    infos: FxHashMap<u32, Info>,
+    classes: Vec<Class>,
+    /// Where the values of all columns of a class's patterns are.
     values: Vec<u32>,
-    /// How many there are with each operator.
+    by_content: FxHashMap<Box<[u32]>, u32>,
+    content: Vec<u32>,
+    /// How many elements were added with each operator, and in all.
     counts: FxHashMap<u32, u32>,
+    added: usize,
+    /// Do elements need numbers?
+    is_numbered: bool,
     /// How often all were forgotten.
     epoch: u32,
+}
+
+/// What is known of a class of elements.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Class {
+    /// The patterns that they match.
+    pub patterns: u64,
+    /// Those that they match in several ways, or in ways that are not known.
+    pub many: u64,
+    pub sym: u32,
+    pub sort: SortIx,
+    /// May rules be tried inside them?
+    pub is_restless: bool,
+    /// Where the words of the variables are: for each pattern, in order, those of its columns.
+    pub values: u32,
 }
 
 /// What is known of one element.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Info {
-    /// The patterns that it matches.
-    pub patterns: u64,
-    /// Those that it matches in several ways, or in ways that are not known.
-    pub many: u64,
-    pub sort: SortIx,
-    /// May rules be tried inside it?
-    pub is_restless: bool,
+    pub class: Class,
     /// Its number among the elements with its operator, until all are forgotten.
     pub number: u32,
-    /// Where the words of the variables are: for each pattern, in order, those of its columns.
-    pub values: u32,
 }
 
+/// What is to be remembered of it.
+pub struct Known(u64);
+
+/// The kind of keys of a word and the epoch. The value is the class, and the number above it.
+const ELEMENT: u8 = 1;
+/// Numbers of elements without one.
+const NUMBER_MAX: u32 = (1 << 24) - 1;
+
 impl Elements {
+    pub fn new(is_numbered: bool) -> Elements {
+        Elements { is_numbered, ..Elements::default() }
+    }
+
     #[inline]
-    pub fn get(&self, word: u32) -> Option<Info> {
-        self.infos.get(&word).copied()
+    pub fn get(&self, recent: &Recent, word: u32) -> Option<Info> {
+        let found = recent.get(ELEMENT, key(word, self.epoch))?;
+        Some(Info { class: self.classes[found as u32 as usize], number: (found >> 32) as u32 })
     }
 
     /// How often all elements were forgotten.
@@ -46,33 +78,60 @@ impl Elements {
         self.epoch
     }
 
-    /// Adds an element with the values of all its columns. It is found again, unless something of it is
-    /// not known (`is_partial`).
-    pub fn add(&mut self, word: u32, sym: u32, mut info: Info, values: &[u32], is_partial: bool) -> Info {
-        if self.infos.len() >= MAX {
-            self.infos.clear();
-            self.values.clear();
-            self.counts.clear();
-            self.epoch += 1;
+    /// Adds an element with the values of all its columns.
+    pub fn add(&mut self, class: Class, values: &[u32]) -> (Info, Known) {
+        self.added += 1;
+        if self.classes.len() >= CLASSES_MAX || self.is_numbered && self.added > NUMBERED_MAX {
+            self.forget();
         }
-        let count = self.counts.entry(sym).or_default();
-        info.number = *count;
+        let count = self.counts.entry(class.sym).or_default();
+        let number = (*count).min(NUMBER_MAX);
         *count += 1;
-        info.values = self.values.len() as u32;
-        self.values.extend_from_slice(values);
-        if !is_partial {
-            self.infos.insert(word, info);
+        let known = self.class(class, values);
+        let value = u64::from(known) | u64::from(number) << 32;
+        (Info { class: self.classes[known as usize], number }, Known(value))
+    }
+
+    /// Remembers an element, in so many bytes.
+    pub fn note(&self, recent: &mut Recent, word: u32, known: Known, bytes_max: usize) {
+        recent.put(ELEMENT, key(word, self.epoch), known.0, bytes_max);
+    }
+
+    /// The number of a class.
+    fn class(&mut self, class: Class, values: &[u32]) -> u32 {
+        let halves = |set: u64| [set as u32, (set >> 32) as u32];
+        self.content.clear();
+        self.content.extend(halves(class.patterns));
+        self.content.extend(halves(class.many));
+        self.content.extend([class.sym, class.sort, u32::from(class.is_restless)]);
+        self.content.extend_from_slice(values);
+        if let Some(&known) = self.by_content.get(&self.content[..]) {
+            return known;
         }
-        info
+        let number = self.classes.len() as u32;
+        self.classes.push(Class { values: self.values.len() as u32, ..class });
+        self.values.extend_from_slice(values);
+        self.by_content.insert(self.content[..].into(), number);
+        number
+    }
+
+    fn forget(&mut self) {
+        self.classes.clear();
+        self.values.clear();
+        self.by_content.clear();
+        self.counts.clear();
+        self.added = 0;
+        self.epoch += 1;
     }
 
     /// The values of all columns of the patterns that an element matches.
     #[inline]
     pub fn values(&self, info: &Info) -> &[u32] {
-        &self.values[info.values as usize..]
+        &self.values[info.class.values as usize..]
     }
 
     pub fn bytes(&self) -> usize {
-        self.infos.capacity() * (size_of::<(u32, Info)>() + 1) + self.values.capacity() * 4
+        let content = self.values.len() * 8 + self.classes.len() * 64;
+        self.classes.capacity() * size_of::<Class>() + content
     }
 }

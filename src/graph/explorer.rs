@@ -65,6 +65,15 @@ impl Explorer {
         self.codec.share();
     }
 
+    /// Forgets all about the store; another one will be used.
+    pub fn renew(&mut self) {
+        self.close();
+        self.machine.forget_terms();
+        self.machine.tidy();
+        self.codec.renew(&mut self.machine.heap);
+        self.joiner = self.joiner.take().and_then(|_| Joiner::new(&self.machine.theory)).map(Box::new);
+    }
+
     /// The term of a state, valid until the next call of this or [`Explorer::open`].
     pub fn load(&mut self, store: &Store, state: StateId) -> Term {
         self.close();
@@ -91,9 +100,20 @@ impl Explorer {
         let (left, right) = store.root(state);
         if self.untouched != Some(Root(left, right)) {
             self.close();
+            if let (Some(joiner), Some(word)) = (&self.joiner, store.single_ahead(state)) {
+                joiner.prefetch(word);
+            }
             self.codec.go_to(store, state);
             self.begin(store);
             self.untouched = Some(Root(left, right));
+        }
+    }
+
+    /// Asks for what will be needed when the state is opened.
+    #[inline]
+    pub fn prefetch(&self, store: &Store, root: Root) {
+        if let Some(joiner) = self.joiner.as_ref().filter(|_| store.layout.has_single()) {
+            joiner.prefetch(root.1);
         }
     }
 
@@ -214,15 +234,16 @@ impl Explorer {
         self.insert_term(store, term, parent)
     }
 
+    /// The number of a state with a root; for one thread at a time.
+    #[inline]
+    pub fn insert_root(&mut self, store: &Store, root: Root, parent: StateId) -> Result<Inserted, Full> {
+        self.codec.put(store, root, parent)
+    }
+
     /// The same in a keyed level.
-    pub fn insert_keyed(&mut self, store: &Store, step: Step, key: u64) -> Result<Inserted, Full> {
-        if let (Target::Replaced, Some((joiner, hands))) = (step.to, self.joining()) {
-            let root = joiner.root(store, &mut { hands })?;
-            return self.codec.put_keyed(store, root, key);
-        }
-        let Target::Term(term) = step.to else { unreachable!("elements are replaced by joining") };
-        let Machine { heap, theory, .. } = &self.machine;
-        self.codec.insert_keyed(store, heap, &theory.symbols, term, key)
+    #[inline]
+    pub fn insert_root_keyed(&mut self, store: &Store, root: Root, key: u64) -> Result<Inserted, Full> {
+        self.codec.put_keyed(store, root, key)
     }
 
     /// The number of a term as a state; for one thread at a time.

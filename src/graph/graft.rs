@@ -35,9 +35,8 @@ impl Graft {
     pub fn copy(&mut self, from: &Store, to: &Store, sy: &Symbols, root: Root) -> Result<Root, Full> {
         let root = (root.0, root.1);
         let shape = self.from.of_word(from, vector::start(from, root).0);
-        let Shape { form, len, .. } = self.from.get(shape);
-        let mut words = Vec::with_capacity(*len);
-        vector::unfold(from, root, *len, &mut words);
+        let Shape { form, len, plan, .. } = self.from.get(shape);
+        let mut words = plan.unfold(from, root, *len);
         let form = form.clone();
         let shape = self.to.of_form(to, &mut self.spares, &form)?;
         words[0] = self.to.get(shape).word;
@@ -53,11 +52,20 @@ impl Graft {
             }
             at += part.len();
         }
-        let (left, right) = vector::fold(to, &mut self.spares, &words)?;
+        let (left, right) = self.to.get(shape).plan.fold(to, &mut self.spares, &words)?;
         Ok(Root(left, right))
     }
 
+    #[inline]
     fn word(&mut self, from: &Store, to: &Store, sy: &Symbols, word: u32) -> Result<u32, Full> {
+        match self.known.get(&word) {
+            _ if word & 3 != 0 => Ok(word),
+            Some(&copied) => Ok(copied),
+            None => self.unknown(from, to, sy, word),
+        }
+    }
+
+    fn unknown(&mut self, from: &Store, to: &Store, sy: &Symbols, word: u32) -> Result<u32, Full> {
         if self.known.len() > KNOWN_MAX {
             self.known.clear();
         }

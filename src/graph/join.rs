@@ -48,7 +48,13 @@ impl Soup {
     }
 
     pub fn sort(&self, position: usize) -> SortIx {
-        self.infos[position].sort
+        self.infos[position].class.sort
+    }
+
+    /// Have the elements on both sides of one other operators than it has?
+    pub fn is_apart(&self, position: usize) -> bool {
+        let sym = |i: usize| self.infos.get(i).map(|info| info.class.sym);
+        sym(position.wrapping_sub(1)) != sym(position) && sym(position + 1) != sym(position)
     }
 
     /// The first position, from one on, where the soup differs from another.
@@ -68,7 +74,7 @@ impl Soup {
 
     fn clear(&mut self, position: usize) {
         self.restless &= !(1 << position);
-        let mut patterns = self.infos[position].patterns;
+        let mut patterns = self.infos[position].class.patterns;
         while patterns != 0 {
             let pattern = patterns.trailing_zeros() as usize;
             patterns &= patterns - 1;
@@ -87,14 +93,14 @@ impl Soup {
             self.words.push(word);
             self.infos.push(info);
         }
-        self.restless |= u64::from(info.is_restless) << position;
+        self.restless |= u64::from(info.class.is_restless) << position;
         let mut values = elements.values(&info).iter();
-        let mut patterns = info.patterns;
+        let mut patterns = info.class.patterns;
         while patterns != 0 {
             let pattern = patterns.trailing_zeros() as usize;
             patterns &= patterns - 1;
             self.matches[pattern] |= 1 << position;
-            self.many[pattern] |= (info.many >> pattern & 1) << position;
+            self.many[pattern] |= (info.class.many >> pattern & 1) << position;
             for (&(_, column), &value) in join.patterns[pattern].columns.iter().zip(&mut values) {
                 self.values[column * POSITIONS + position] = value;
             }

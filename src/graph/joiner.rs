@@ -7,20 +7,22 @@
 
 use std::sync::Arc;
 
+use super::changes::Change;
 use super::codec::{Codec, Readiness, Root};
 use super::delta::Around;
-use super::elements::{Elements, Info};
+use super::elements::{Class, Elements, Info};
 use super::explorer::{Step, Target};
 use super::join::{Loops, PLACES, POSITIONS, Soup};
 use super::node;
 use super::pairs::Full;
+use super::recent::{Recent, key};
 use super::store::Store;
 use super::tuples::{Cell, Key, Outcome, Replacement, Tuples, Value};
 use crate::base::Interrupt;
 use crate::rewrite::{Machine, Steps};
 use crate::sorts::SortIx;
 use crate::term::{Heap, Symbols, Term};
-use crate::theory::{Join, Theory};
+use crate::theory::{Join, JoinPart, Theory};
 
 /// See the head of this file.
 pub struct Joiner {
@@ -31,6 +33,10 @@ pub struct Joiner {
     soup: Soup,
     elements: Elements,
     tuples: Tuples,
+    /// What is known of single elements, and what becomes of them by rules where tuples are not worth
+    /// remembering; and the kind of the first part of each rule.
+    recent: Recent,
+    first_parts: Box<[u8]>,
     /// What is around the soup of the open state.
     around: Around,
     /// Have its elements been looked at?
@@ -49,6 +55,9 @@ pub struct Joiner {
     /// Rewrites for each result for the chosen elements, and those after the last one. The machine
     /// keeps what replaces old elements, result after result.
     fresh: Vec<u64>,
+    /// For each part of a rule the new element; or, if it has no word yet, the rewrites that it took and
+    /// its place among the terms that the machine keeps, after the chosen elements.
+    made: Vec<Result<Change, (u64, usize)>>,
     /// Those words under construction.
     value: Value,
     terms: Vec<Term>,
@@ -75,10 +84,17 @@ enum Stage {
 enum Given {
     Known(Replacement),
     Fresh(usize),
+    /// Element by element.
+    Made,
     /// The running function has it in its registers.
     Yielded,
     /// It is in `new`.
     Encoded,
+}
+
+/// Bytes for what is remembered of single elements: part of those for states, or little.
+fn recent_max(store: &Store) -> usize {
+    (store.bytes() / 3).max(1 << 20)
 }
 
 /// What a thread has besides.
@@ -92,9 +108,13 @@ impl Joiner {
     /// If the theory has rules for it.
     pub fn new(theory: &Arc<Theory>) -> Option<Joiner> {
         let join = theory.rules.join.as_ref()?;
+        let is_numbered = join.rules.iter().flatten().any(|rule| !rule.is_certain);
         Some(Joiner {
             soup: Soup::new(join),
-            elements: Elements::default(),
+            elements: Elements::new(is_numbered),
+            recent: Recent::default(),
+            first_parts: first_parts(join),
+            made: Vec::new(),
             tuples: Tuples::new(join.rules.len()),
             around: Around::default(),
             is_settled: false,
@@ -112,6 +132,12 @@ impl Joiner {
             numbers: theory.rules.entries[join.top as usize].iter().map(|entry| entry.rule).collect(),
             join: Box::new(join.clone()),
         })
+    }
+
+    /// Asks for what is known of an element that will soon be met.
+    #[inline]
+    pub fn prefetch(&self, word: u32) {
+        self.recent.prefetch(word);
     }
 
     /// Begins with the state that the codec has read. Returns false if it is not of the right form.
@@ -150,7 +176,8 @@ impl Joiner {
         let mut from = 0;
         while let Some(position) = self.soup.next_change(&hands.codec.words()[..len], from) {
             let word = hands.codec.words()[position];
-            let info = match self.elements.get(word) {
+            self.recent.prefetch(word);
+            let info = match self.elements.get(&self.recent, word) {
                 Some(info) => info,
                 None => {
                     let epoch = self.elements.epoch();
@@ -188,9 +215,14 @@ impl Joiner {
         let before = machine.rewrites;
         let sy = &machine.theory.symbols;
         let (sym, sort) = (machine.heap.sym(sy, term), machine.heap.sort(sy, term));
-        let may_be_restless = machine.theory.rules.may_rewrite_below[self.join.top as usize];
+        let rules = &machine.theory.rules;
+        let has_sort = !machine.theory.has_lazy && sort != 0;
+        let below = if has_sort { &rules.may_rewrite_sorted } else { &rules.may_rewrite_below };
+        let may_rewrite = |&below: &bool| below || !rules.entries[sym as usize].is_empty();
+        let is_open = rules.may_rewrite_below[self.join.top as usize];
+        let may_be_restless = is_open && below.get(sym as usize).is_none_or(may_rewrite);
         let is_restless = may_be_restless && Steps::may_apply(machine, term);
-        let mut info = Info { sort, is_restless, ..Info::default() };
+        let mut class = Class { sym, sort, is_restless, ..Class::default() };
         self.values.clear();
         let mut is_partial = false;
         for (number, pattern) in self.join.patterns.iter().enumerate() {
@@ -198,20 +230,20 @@ impl Joiner {
                 continue;
             }
             if pattern.is_certain {
-                info.patterns |= 1 << number;
+                class.patterns |= 1 << number;
                 continue;
             }
             if machine.start_rule(pattern.code, machine.kept[0])?.is_none() {
                 continue;
             }
-            info.patterns |= 1 << number;
+            class.patterns |= 1 << number;
             for &(reg, _) in &pattern.columns {
                 let value = machine.query_value(reg);
                 match hands.codec.encode(store, &machine.heap, &machine.theory.symbols, value) {
                     Ok(word) => self.values.push(word),
                     Err(Full) => {
                         self.values.push(0);
-                        info.many |= 1 << number;
+                        class.many |= 1 << number;
                         is_partial = true;
                     }
                 }
@@ -219,12 +251,16 @@ impl Joiner {
             if pattern.is_unique {
                 machine.abandon_rule();
             } else if machine.resume_rule()?.is_some() {
-                info.many |= 1 << number;
+                class.many |= 1 << number;
                 machine.abandon_rule();
             }
         }
         machine.rewrites = before;
-        Ok(self.elements.add(word, sym, info, &self.values, is_partial))
+        let (info, known) = self.elements.add(class, &self.values);
+        if !is_partial {
+            self.elements.note(&mut self.recent, word, known, recent_max(store));
+        }
+        Ok(info)
     }
 
     /// The next result.
@@ -309,9 +345,93 @@ impl Joiner {
                 };
                 return if is_open { self.start(store, code, hands) } else { Ok(None) };
             }
+            None if self.makes_parts() => return self.make(store, hands).map(Some),
             None => self.find_out(store, code, hands)?,
         }
         self.resume(hands)
+    }
+
+    /// Are the new elements of the rule at work made one by one?
+    fn makes_parts(&self) -> bool {
+        // In tests also where tuples would be remembered.
+        let is_test = cfg!(debug_assertions) && self.rule % 2 == 0;
+        self.first_parts[self.rule] != NO_PARTS && (is_test || self.tuples.is_skipped(self.rule))
+    }
+
+    /// Makes the new elements for the chosen ones, part by part.
+    fn make(&mut self, store: &Store, hands: &mut Hands) -> Result<Target, Interrupt> {
+        let first = self.first_parts[self.rule];
+        self.made.clear();
+        hands.machine.kept.clear();
+        let mut rewrites = 0;
+        for i in 0..self.parts().len() {
+            let part = &self.parts()[i];
+            let (code, result) = (part.code, part.result);
+            let known = Change::get(&self.recent, first + i as u8, self.sources(part));
+            if let Some(change) = known {
+                rewrites += change.rewrites;
+                self.made.push(Ok(change));
+                continue;
+            }
+            if hands.machine.kept.is_empty() {
+                self.restore_parts(store, hands);
+                let terms = hands.codec.terms();
+                hands.machine.kept.extend(self.loops.chosen().iter().map(|&i| terms[i as usize]));
+            }
+            let machine = &mut *hands.machine;
+            let mut terms = [Term(0); 2];
+            let places = &self.parts()[i].places;
+            places.iter().zip(&mut terms).for_each(|(&place, term)| *term = machine.kept[place]);
+            let before = machine.rewrites;
+            let yielded = machine.start_rule_on(code, &terms[..places.len()])?;
+            debug_assert!(yielded.is_some(), "the elements match");
+            let element = machine.query_value(result);
+            machine.kept.push(element);
+            machine.abandon_rule();
+            let spent = machine.rewrites - before;
+            machine.rewrites = before;
+            rewrites += spent;
+            self.made.push(Err((spent, machine.kept.len() - 1)));
+        }
+        hands.machine.rewrites += rewrites;
+        self.given = Given::Made;
+        Ok(Target::Replaced)
+    }
+
+    /// The parts of the rule at work.
+    #[inline]
+    fn parts(&self) -> &[JoinPart] {
+        &self.join.rules[self.rule].as_ref().expect("its loops are at work").parts
+    }
+
+    /// The words of the chosen elements that a part depends on.
+    #[inline]
+    fn sources(&self, part: &JoinPart) -> u64 {
+        let word = |i: usize| part.places.get(i).map_or(0, |&place| self.loops.words()[place]);
+        key(word(0), word(1))
+    }
+
+    /// Finds the words of elements that were made.
+    fn encode_made(&mut self, store: &Store, hands: &mut Hands) -> Result<(), Full> {
+        let first = self.first_parts[self.rule];
+        for i in 0..self.made.len() {
+            let Err((rewrites, at)) = self.made[i] else { continue };
+            let Machine { heap, theory, kept, .. } = &*hands.machine;
+            let word = hands.codec.encode(store, heap, &theory.symbols, kept[at])?;
+            let position = self.old().0.nth(i).expect("one for each part");
+            let is_alike = word_sort(store, heap, &theory.symbols, word) == self.soup.sort(position.into());
+            let change = Change { word, is_alike, rewrites };
+            let from = self.sources(&self.parts()[i]);
+            change.put(&mut self.recent, first + i as u8, from, recent_max(store));
+            self.made[i] = Ok(change);
+        }
+        self.new.clear();
+        self.is_alike = true;
+        for change in self.made.iter().flatten() {
+            self.new.push(change.word);
+            self.is_alike &= change.is_alike;
+        }
+        Ok(())
     }
 
     /// The next result of what is being done; `None` at its end.
@@ -494,9 +614,15 @@ impl Joiner {
             if !is_paired {
                 sorted.sort_unstable();
             }
+            // Elements between others with other operators cannot be anywhere else.
+            let apart = if self.is_operator_kept() {
+                sorted.iter().filter(|&&i| self.soup.is_apart(i.into())).fold(0, |set, i| set | 1 << i)
+            } else {
+                0
+            };
             let Machine { heap, theory, .. } = &mut *hands.machine;
             let (sy, codec) = (&theory.symbols, &mut *hands.codec);
-            if let Some(root) = codec.fold_changed(store, heap, sy, self.around, sorted, &self.new)? {
+            if let Some(root) = codec.fold_changed(store, heap, sy, self.around, sorted, &self.new, apart)? {
                 return Ok(root);
             }
         }
@@ -512,6 +638,13 @@ impl Joiner {
         let rule = self.join.rules[self.rule].as_ref().expect("it has been applied");
         let replaced = rule.yields.as_ref().expect("it has replaced elements");
         (replaced.old.iter().map(|&place| self.loops.chosen()[place]), replaced.is_paired)
+    }
+
+    /// Has each new element the operator of the old one with its number?
+    #[inline]
+    fn is_operator_kept(&self) -> bool {
+        let rule = self.join.rules[self.rule].as_ref().expect("it has been applied");
+        rule.yields.as_ref().is_some_and(|replaced| replaced.is_alike)
     }
 
     /// The positions of all others, as a set.
@@ -539,6 +672,7 @@ impl Joiner {
                 self.is_alike = found.is_alike;
             }
             Given::Fresh(i) => self.encode_fresh(store, i, hands)?,
+            Given::Made => self.encode_made(store, hands)?,
             Given::Yielded => {
                 let rule = self.join.rules[self.rule].as_ref().expect("it has been applied");
                 let yields = rule.yields.as_ref().expect("it yields elements");
@@ -645,8 +779,8 @@ impl Joiner {
             return true;
         }
         let is_found = |pattern: usize| {
-            let of_word = |&word: &u32| match self.elements.get(word) {
-                Some(info) => info.patterns >> pattern & 1 != 0,
+            let of_word = |&word: &u32| match self.elements.get(&self.recent, word) {
+                Some(info) => info.class.patterns >> pattern & 1 != 0,
                 None => {
                     let sym = word_sym(store, &machine.heap, &machine.theory.symbols, word);
                     self.join.patterns[pattern].sym.is_none_or(|other| other == sym)
@@ -658,8 +792,26 @@ impl Joiner {
     }
 
     pub fn bytes(&self) -> usize {
-        self.elements.bytes() + self.tuples.bytes()
+        self.elements.bytes() + self.tuples.bytes() + self.recent.bytes()
     }
+}
+
+/// As the kind of a rule's first part: it has none.
+const NO_PARTS: u8 = 0;
+/// The kind of the first part of all.
+const FIRST_PART: usize = 2;
+
+/// Gives the parts of all rules kinds, as far as there are.
+fn first_parts(join: &Join) -> Box<[u8]> {
+    let mut next = FIRST_PART;
+    let mut number = |count: usize| {
+        if count == 0 || next + count > u8::MAX.into() {
+            return NO_PARTS;
+        }
+        next += count;
+        (next - count) as u8
+    };
+    join.rules.iter().map(|rule| number(rule.as_ref().map_or(0, |rule| rule.parts.len()))).collect()
 }
 
 /// The members of a set of bits.

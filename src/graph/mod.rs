@@ -1,6 +1,7 @@
 //! State graphs: states as numbers in a compressed store that threads share, the codec between
 //! terms on a thread's heap and stored words, and search.
 
+mod changes;
 mod codec;
 mod decode;
 mod delta;
@@ -10,16 +11,19 @@ mod explorer;
 mod graft;
 mod join;
 mod joiner;
+mod layout;
 mod level;
 mod model;
 mod node;
 mod pairs;
+mod recent;
 mod region;
 mod regions;
 mod saved;
 mod search;
 mod segments;
 mod shape;
+mod shared;
 mod store;
 mod sync;
 mod system;

@@ -1,13 +1,15 @@
 //! A rewrite theory as a transition system: states are terms in a shared store, transitions are
 //! rule applications, propositions are terms that equations evaluate in a state.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 
 use super::codec::Root;
 use super::explorer::Explorer;
 use super::graft::Graft;
+use super::layout::{self, Layout};
 use super::pairs::Full;
+use super::shared::{Reader, Shared};
 use super::store::{StateId, Store};
 use super::system::{RuleId, State, Stop, System, Worker, deadlock};
 use crate::base::{Cancel, Interrupt};
@@ -63,83 +65,136 @@ pub enum CaseValue {
     Computed(usize),
 }
 
+/// Smaller changes of a thread's own memory are not worth telling.
+const BYTES_STEP: usize = 1 << 12;
+
 /// See the head of this file.
 pub struct Model {
     setup: ModelSetup,
     /// Threads read; whoever finds it full waits for the others and enlarges it.
-    store: RwLock<Store>,
+    store: Shared<Store>,
     /// States that stay when the store is forgotten.
-    kept: RwLock<Store>,
-    /// How often it was. What threads know of the store is of no use in the next epoch.
+    kept: Shared<Store>,
+    /// How often it was, or its layout chosen. What threads know of the store is of no use in the next epoch.
     epoch: AtomicU64,
-    rewrites: AtomicU64,
+    /// May the layout not be chosen any more? Roots of states must stay what they are once they are known
+    /// outside.
+    is_arranged: AtomicBool,
+    scouting: Once,
     /// Bytes of the threads' own memory.
     worker_bytes: AtomicUsize,
+    /// Bytes that all of it may take, if that is less than what the setup allows.
+    bytes_max: AtomicUsize,
 }
 
 impl Model {
     pub fn new(setup: ModelSetup) -> Model {
         Model {
             setup,
-            store: RwLock::new(Store::new()),
-            kept: RwLock::new(Store::new()),
+            store: Shared::new(Store::new()),
+            kept: Shared::new(Store::new()),
             epoch: AtomicU64::new(0),
-            rewrites: AtomicU64::new(0),
+            is_arranged: AtomicBool::new(false),
+            scouting: Once::new(),
             worker_bytes: AtomicUsize::new(0),
+            bytes_max: AtomicUsize::new(usize::MAX),
         }
     }
 
     /// Rewrites made so far.
     pub fn rewrites(&self) -> u64 {
-        self.rewrites.load(Ordering::Relaxed)
+        self.store.counted()
     }
 
     /// Whether more states were found than the setup allows, so that somebody had to stop.
     pub fn is_outgrown(&self) -> bool {
-        self.setup.states_max.is_some_and(|max| read(&self.store).len() > max)
+        self.setup.states_max.is_some_and(|max| self.store.peek(Store::len) > max)
     }
 
     /// Bytes of the states and of the threads' own memory.
     pub fn bytes(&self) -> usize {
-        let kept = read(&self.kept).bytes();
-        read(&self.store).bytes() + kept + self.worker_bytes.load(Ordering::Relaxed)
+        let kept = self.kept.peek(Store::bytes);
+        self.store.peek(Store::bytes) + kept + self.worker_bytes.load(Ordering::Relaxed)
     }
 
     /// Forgets all states but those that are kept. Nobody may be at work.
     pub(super) fn forget(&self) {
-        let mut store = write(&self.store);
-        *store = Store::new();
+        self.store.write(|store| *store = Store::with_layout(store.layout));
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Chooses the layout of states, unless that has been done, by exploring a few of them.
+    pub(super) fn scout(&self) {
+        self.scouting.call_once(|| {
+            if !self.is_arranged.swap(true, Ordering::Relaxed) {
+                self.choose_layout();
+            }
+        });
+    }
+
+    fn choose_layout(&self) {
+        let scout = Model::new(self.setup.clone());
+        let (mut worker, mut out) = (scout.witness(), Vec::new());
+        let initial = worker.initial();
+        let mut next = initial.unwrap_or(State::MAX);
+        // Whatever goes wrong here will go wrong again when it matters.
+        while next < scout.store.peek(Store::len).min(layout::SCOUTED)
+            && worker.successors(next, &mut out).is_ok()
+        {
+            next += 1;
+            out.clear();
+        }
+        let layout = scout.store.peek(Layout::of);
+        for store in [&self.store, &self.kept] {
+            store.write(|store| *store = Store::with_layout(layout));
+        }
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// From now on it may take at most so many bytes; what it has it keeps.
+    pub(super) fn confine(&self, bytes_max: usize) {
+        self.bytes_max.store(bytes_max, Ordering::Relaxed);
+    }
+
     /// Enlarges one of the stores, if it is full.
-    fn grow(&self, full: &RwLock<Store>) -> Result<(), Interrupt> {
-        let mut store = write(full);
+    fn grow(&self, full: &Shared<Store>) -> Result<(), Interrupt> {
+        full.write(|store| self.grow_alone(store))
+    }
+
+    fn grow_alone(&self, store: &mut Store) -> Result<(), Interrupt> {
         if !store.is_full() {
             return Ok(());
         }
+        if store.len() >= layout::STATES_MIN && !self.is_arranged.swap(true, Ordering::Relaxed) {
+            let rearranged = store.rearranged(&self.setup.theory.symbols).map_err(|_| Interrupt::Memory)?;
+            if let Some(rearranged) = rearranged {
+                *store = rearranged;
+                self.epoch.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            }
+        }
         let after = store.bytes() + store.growth() + self.worker_bytes.load(Ordering::Relaxed);
-        if self.setup.memory_max.is_some_and(|limit| after > limit) {
+        let limit = self.bytes_max.load(Ordering::Relaxed);
+        if after > self.setup.memory_max.unwrap_or(usize::MAX).min(limit) {
             return Err(Interrupt::Memory);
         }
         store.grow().map_err(|_| Interrupt::Memory)
     }
 }
 
-// A thread that panicked has changed nothing that others rely on.
-fn read(store: &RwLock<Store>) -> RwLockReadGuard<'_, Store> {
-    store.read().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-fn write(store: &RwLock<Store>) -> RwLockWriteGuard<'_, Store> {
-    store.write().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
 impl System for Model {
     type Worker<'a> = ModelWorker<'a>;
 
     fn worker(&self) -> ModelWorker<'_> {
-        ModelWorker { model: self, ready: None, bytes: 0, epoch: 0, is_counted: true }
+        ModelWorker {
+            model: self,
+            store: self.store.reader(),
+            kept: self.kept.reader(),
+            ready: None,
+            bytes: 0,
+            epoch: 0,
+            is_counted: true,
+        }
     }
 
     fn witness(&self) -> ModelWorker<'_> {
@@ -150,6 +205,8 @@ impl System for Model {
 /// One thread's view of a model.
 pub struct ModelWorker<'a> {
     model: &'a Model,
+    store: Reader<'a, Store>,
+    kept: Reader<'a, Store>,
     /// Made when there is something to do.
     ready: Option<Ready>,
     /// What it last said about its memory.
@@ -263,25 +320,35 @@ impl ModelWorker<'_> {
         &mut self,
         mut job: impl FnMut(&mut Ready, &ModelSetup, &Store) -> Result<Result<T, Full>, Interrupt>,
     ) -> Result<T, Stop> {
+        self.work_on_both(|ready, setup, store, _| job(ready, setup, store))
+    }
+
+    /// The same with what is kept.
+    fn work_on_both<T>(
+        &mut self,
+        mut job: impl FnMut(&mut Ready, &ModelSetup, &Store, &Reader<Store>) -> Result<Result<T, Full>, Interrupt>,
+    ) -> Result<T, Stop> {
         let model = self.model;
-        let epoch = model.epoch.load(Ordering::Relaxed);
-        if self.ready.is_none() || self.epoch != epoch {
-            self.ready = Some(Ready::new(&model.setup).map_err(Stop::Interrupted)?);
-            self.epoch = epoch;
-        }
-        let ready = self.ready.as_mut().expect("made above");
         loop {
+            let store = self.store.read();
+            let epoch = model.epoch.load(Ordering::Relaxed);
+            if self.ready.is_none() || self.epoch != epoch {
+                self.ready = Some(Ready::new(&model.setup).map_err(Stop::Interrupted)?);
+                self.epoch = epoch;
+            }
+            let ready = self.ready.as_mut().expect("made above");
             ready.explorer.machine.rewrites = 0;
-            let outcome = job(ready, &model.setup, &read(&model.store));
+            let outcome = job(ready, &model.setup, &store, &self.kept);
+            drop(store);
             let bytes = ready.explorer.bytes();
-            if bytes != self.bytes {
+            if bytes.abs_diff(self.bytes) > BYTES_STEP {
                 model.worker_bytes.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
                 self.bytes = bytes;
             }
             match outcome {
                 Ok(Ok(result)) => {
                     if self.is_counted {
-                        model.rewrites.fetch_add(ready.explorer.machine.rewrites, Ordering::Relaxed);
+                        self.store.count(ready.explorer.machine.rewrites);
                     }
                     return Ok(result);
                 }
@@ -314,12 +381,12 @@ impl ModelWorker<'_> {
     fn graft(
         &mut self,
         copy: impl Fn(&mut Ready, &Store, &Store, &Symbols) -> Result<Root, Full>,
-        full: &RwLock<Store>,
+        full: &Shared<Store>,
     ) -> Result<Root, Stop> {
         let model = self.model;
         loop {
-            let copied = self.work(|ready, setup, store| {
-                Ok(Ok(copy(ready, store, &read(&model.kept), &setup.theory.symbols)))
+            let copied = self.work_on_both(|ready, setup, store, kept| {
+                Ok(Ok(copy(ready, store, &kept.read(), &setup.theory.symbols)))
             })?;
             match copied {
                 Ok(root) => return Ok(root),

@@ -12,11 +12,16 @@ impl Regions for Model {
     type Region<'a> = ModelRegion<'a>;
 
     fn region(&self) -> ModelRegion<'_> {
+        self.scout();
         ModelRegion { worker: self.worker() }
     }
 
     fn bytes(&self) -> usize {
         Model::bytes(self)
+    }
+
+    fn confine(&self, bytes_max: usize) {
+        Model::confine(self, bytes_max);
     }
 
     fn forget(&self) {
@@ -75,7 +80,10 @@ impl Region for ModelRegion<'_> {
             }
             while let Some(step) = explorer.step(store)? {
                 match explorer.root(store, step) {
-                    Ok(root) => out.push((RuleId(step.rule), Sprout(root.to_word()))),
+                    Ok(root) => {
+                        explorer.prefetch(store, root);
+                        out.push((RuleId(step.rule), Sprout(root.to_word())));
+                    }
                     Err(full) => return Ok(Err(full)),
                 }
             }

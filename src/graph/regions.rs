@@ -24,6 +24,9 @@ pub trait Regions: Sync {
     /// Bytes that all regions take together.
     fn bytes(&self) -> usize;
 
+    /// From now on they should take at most so many together.
+    fn confine(&self, _bytes_max: usize) {}
+
     /// Forgets all states but the seeds. No region may be at work meanwhile, and no sprout from before
     /// may be used afterwards.
     fn forget(&self);

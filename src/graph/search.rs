@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{self, AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
 
-use super::explorer::Explorer;
+use super::codec::Root;
+use super::explorer::{Explorer, Step};
+use super::layout;
 use super::level::key;
 use super::pairs::Full;
 use super::store::{Inserted, StateId, Store};
@@ -67,6 +69,8 @@ pub struct Solution {
 const PARALLEL_MIN: u32 = 1 << 11;
 /// So many states are taken by a thread at once.
 const CHUNK: u32 = 64;
+/// So many states may be on their way to the store.
+const PENDING_MAX: usize = 16;
 /// After so many states memory and progress are looked at.
 const CHECK_EVERY: u32 = 1 << 10;
 
@@ -87,6 +91,8 @@ pub struct Search {
     current: u32,
     is_open: bool,
     successors: u64,
+    /// Where steps lead to that are not in the store yet, with the states that they start from.
+    pending: Pending<StateId>,
     /// States found so far. The store may have more if a level is gone through again.
     found: u32,
     /// How deep `current` is, the first state of that level, and the first that is deeper.
@@ -110,6 +116,8 @@ pub struct Search {
     finals: u64,
     /// What rules tried in vain inside states, on all threads.
     tried: Arc<Tried>,
+    /// Has the layout of states been chosen?
+    is_arranged: bool,
     /// From this state on only one step was made from each, to see whether it is final.
     probed_from: u32,
 }
@@ -138,6 +146,7 @@ impl Search {
             current: 0,
             is_open: false,
             successors: 0,
+            pending: Pending::default(),
             found: 0,
             depth: 0,
             level_first: 0,
@@ -152,6 +161,7 @@ impl Search {
             team_rules: 0,
             fired: vec![0; theory.module.rules.len()],
             finals: 0,
+            is_arranged: false,
             probed_from: u32::MAX,
             theory,
             limits,
@@ -167,6 +177,7 @@ impl Search {
         if found.is_err() {
             // What was under way is begun anew; successors that are known are not reported again.
             self.worker.reset();
+            self.pending.retract(StateId(self.current));
             self.is_open = false;
             self.retries = true;
         }
@@ -271,6 +282,38 @@ impl Search {
         }
     }
 
+    /// Puts what is pending.
+    fn flush(&mut self) -> Result<(), Interrupt> {
+        self.pending.prefetch(&self.store);
+        while let Some((root, parent)) = self.pending.first() {
+            self.insert(parent, |worker, store, parent| worker.insert_root(store, root, parent))?;
+            self.pending.advance();
+        }
+        Ok(())
+    }
+
+    /// Leaves the last step for later, if nothing else depends on where it leads to.
+    fn postpone(&mut self, step: Step, parent: StateId) -> Result<bool, Interrupt> {
+        if self.arrow == Arrow::Final {
+            return Ok(false);
+        }
+        let root = loop {
+            match self.worker.root(&self.store, step) {
+                Ok(root) => break root,
+                Err(Full) => self.grow(None)?,
+            }
+        };
+        let is_initial = !self.is_initial_reached && root == self.store.root(StateId(0)).into();
+        if is_initial || self.worker.may_match(&self.store, step, 0) {
+            return Ok(false);
+        }
+        self.pending.push(&self.store, root, parent);
+        if self.pending.is_full() {
+            self.flush()?;
+        }
+        Ok(true)
+    }
+
     /// Goes on until a state matches.
     fn explore(&mut self) -> Result<Option<u32>, Interrupt> {
         loop {
@@ -294,6 +337,10 @@ impl Search {
             self.successors += 1;
             self.fired[step.rule as usize] += 1;
             let parent = StateId(self.current);
+            if self.postpone(step, parent)? {
+                continue;
+            }
+            self.flush()?;
             let (state, mut is_new) =
                 self.insert(parent, |worker, store, parent| worker.insert(store, step, parent))?;
             if self.is_probe() {
@@ -317,6 +364,9 @@ impl Search {
     /// Opens the next state to be explored, after levels that are left to the team. Is there one?
     fn open(&mut self) -> Result<bool, Interrupt> {
         loop {
+            if self.current == self.found || self.current == self.level_end {
+                self.flush()?;
+            }
             if self.current == self.found {
                 return Ok(false);
             }
@@ -333,6 +383,13 @@ impl Search {
                 self.probed_from = self.probed_from.min(self.current);
             }
             let is_start = self.current == self.level_first;
+            if is_start
+                && !self.is_arranged
+                && self.found >= layout::STATES_MIN
+                && self.found == self.store.len()
+            {
+                self.arrange()?;
+            }
             let is_large = !is_probe && self.level_end - self.level_first >= PARALLEL_MIN;
             let is_known = self.store.len() > self.found && !self.is_level_open;
             if is_start && is_large && !is_known && self.limits.threads > 1 && self.explore_level()? {
@@ -350,6 +407,18 @@ impl Search {
             self.successors = 0;
             return Ok(true);
         }
+    }
+
+    /// Chooses the layout of states by those that have been found.
+    fn arrange(&mut self) -> Result<(), Interrupt> {
+        self.is_arranged = true;
+        let rearranged = self.store.rearranged(&self.theory.symbols).map_err(|_| Interrupt::Memory)?;
+        if let Some(store) = rearranged {
+            self.store = store;
+            self.worker.renew();
+            (self.team, self.replayer) = (None, None);
+        }
+        Ok(())
     }
 
     /// Is it only asked whether the current state is final? One step answers that.
@@ -513,12 +582,69 @@ impl Search {
     }
 }
 
+/// Roots of states on their way to the store, in their order. The memory where they belong is asked for
+/// meanwhile.
+struct Pending<T> {
+    roots: Vec<(Root, T)>,
+    /// So many have been put.
+    done: usize,
+}
+
+impl<T: Copy + PartialEq> Pending<T> {
+    fn push(&mut self, store: &Store, root: Root, with: T) {
+        root.prefetch_place(store);
+        self.roots.push((root, with));
+    }
+
+    fn is_full(&self) -> bool {
+        self.roots.len() >= PENDING_MAX
+    }
+
+    /// Asks for the states that will be compared.
+    fn prefetch(&self, store: &Store) {
+        self.roots[self.done..].iter().for_each(|(root, _)| root.prefetch(store));
+    }
+
+    /// The first that is left.
+    fn first(&self) -> Option<(Root, T)> {
+        self.roots.get(self.done).copied()
+    }
+
+    /// It has been put.
+    fn advance(&mut self) {
+        self.done += 1;
+        if self.done == self.roots.len() {
+            self.clear();
+        }
+    }
+
+    /// Forgets the last ones that go with this.
+    fn retract(&mut self, with: T) {
+        while self.roots.len() > self.done && self.roots.last().is_some_and(|last| last.1 == with) {
+            self.roots.pop();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.roots.clear();
+        self.done = 0;
+    }
+}
+
+impl<T> Default for Pending<T> {
+    fn default() -> Pending<T> {
+        Pending { roots: Vec::with_capacity(PENDING_MAX), done: 0 }
+    }
+}
+
 /// All threads, for large levels.
 struct Team {
     pool: rayon::ThreadPool,
     workers: Vec<Explorer>,
     /// What each has counted in this level.
     tallies: Vec<Tally>,
+    /// Where steps lead to that are not in the store yet, with their keys.
+    pending: Vec<Pending<u64>>,
 }
 
 #[derive(Default)]
@@ -580,17 +706,20 @@ impl Team {
         };
         let workers: Vec<Explorer> = (0..limits.threads).map(worker).collect();
         let tallies = workers.iter().map(|_| Tally::default()).collect();
-        Ok(Team { pool, workers, tallies })
+        let pending = workers.iter().map(|_| Pending::default()).collect();
+        Ok(Team { pool, workers, tallies, pending })
     }
 
     /// Explores until the level is done, the store is full, or someone is interrupted.
     fn run(&mut self, store: &Store, shared: &Shared, arrow: Arrow) {
-        let Team { pool, workers, tallies } = self;
+        let Team { pool, workers, tallies, pending } = self;
         pool.scope(|scope| {
-            for (worker, tally) in workers.iter_mut().zip(tallies) {
+            for ((worker, tally), pending) in workers.iter_mut().zip(tallies).zip(pending) {
                 scope.spawn(move |_| {
-                    if let Err(interrupt) = worker.explore(store, shared, arrow, tally) {
+                    if let Err(interrupt) = worker.explore(store, shared, arrow, tally, pending) {
                         worker.reset();
+                        // The level will be gone through again.
+                        pending.clear();
                         shared.stop(interrupt);
                     }
                 });
@@ -606,16 +735,19 @@ impl Explorer {
         shared: &Shared,
         arrow: Arrow,
         tally: &mut Tally,
+        pending: &mut Pending<u64>,
     ) -> Result<(), Interrupt> {
         let is_full = || shared.is_full.load(atomic::Ordering::Relaxed);
         let mut fired: Vec<u32> = Vec::new();
         tally.fired.resize(self.machine.theory.module.rules.len(), 0);
-        while !is_full() {
+        while !is_full() && self.flush(store, shared, pending) {
             let Some((first, end)) = shared.take() else { break };
             for parent in first..end {
                 fired.clear();
                 self.machine.rewrites = 0;
-                if is_full() || !self.explore_state(store, shared, arrow, parent, tally, &mut fired)? {
+                if is_full()
+                    || !self.explore_state(store, shared, arrow, parent, tally, pending, &mut fired)?
+                {
                     shared.left.lock().expect("nobody panicked").push((parent, end));
                     break;
                 }
@@ -631,8 +763,22 @@ impl Explorer {
         Ok(())
     }
 
+    /// Puts what is pending; says whether there was room.
+    fn flush(&mut self, store: &Store, shared: &Shared, pending: &mut Pending<u64>) -> bool {
+        pending.prefetch(store);
+        while let Some((root, key)) = pending.first() {
+            if self.insert_root_keyed(store, root, key).is_err() {
+                shared.is_full.store(true, atomic::Ordering::Relaxed);
+                return false;
+            }
+            pending.advance();
+        }
+        true
+    }
+
     /// Takes all steps from a state. Returns false if the store is full; then nothing counts, and
     /// the state is explored again later.
+    #[allow(clippy::too_many_arguments)]
     fn explore_state(
         &mut self,
         store: &Store,
@@ -640,18 +786,33 @@ impl Explorer {
         arrow: Arrow,
         parent: u32,
         tally: &mut Tally,
+        pending: &mut Pending<u64>,
         fired: &mut Vec<u32>,
     ) -> Result<bool, Interrupt> {
         self.open(store, StateId(parent));
         let relaxed = atomic::Ordering::Relaxed;
         let mut arc = 0;
         while let Some(step) = self.step(store)? {
-            let Ok(inserted) = self.insert_keyed(store, step, key(parent, arc)) else {
+            let Ok(root) = self.root(store, step) else {
                 shared.is_full.store(true, relaxed);
                 return Ok(false);
             };
+            let key = key(parent, arc);
             arc += 1;
             fired.push(step.rule);
+            let is_initial =
+                !shared.is_initial_reached.load(relaxed) && root == store.root(StateId(0)).into();
+            if !is_initial && (arrow == Arrow::Final || !self.may_match(store, step, 0)) {
+                pending.push(store, root, key);
+                if pending.is_full() && !self.flush(store, shared, pending) {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let Ok(inserted) = self.insert_root_keyed(store, root, key) else {
+                shared.is_full.store(true, relaxed);
+                return Ok(false);
+            };
             let is_first = inserted.number.0 == 0 && !shared.is_initial_reached.swap(true, relaxed);
             let is_wanted = (inserted.is_new || is_first) && arrow != Arrow::Final;
             if is_wanted && self.may_match(store, step, 0) {

@@ -46,7 +46,7 @@ impl Shapes {
         let mut vector = vec![Head::new(Kind::Raw, 0, 0).0, form.len() as u32];
         vector.extend_from_slice(form);
         let word = if form.is_empty() { WHOLE } else { node::put(store, spares, &vector)? };
-        Ok(self.add(form.into(), word))
+        Ok(self.add(store, form.into(), word))
     }
 
     /// The shape that a vector's first word stands for.
@@ -61,12 +61,12 @@ impl Shapes {
             vector::unfold(store, root, len + 2, &mut form);
             form.drain(..2);
         }
-        self.add(form.into(), word)
+        self.add(store, form.into(), word)
     }
 
-    fn add(&mut self, form: Box<[u32]>, word: u32) -> usize {
+    fn add(&mut self, store: &Store, form: Box<[u32]>, word: u32) -> usize {
         let len = 1 + Parts::new(&form).map(|part| part.len()).sum::<usize>();
-        let plan = self.plans.entry(len).or_insert_with(|| Plan::new(len)).clone();
+        let plan = self.plans.entry(len).or_insert_with(|| Plan::new(len, store.layout.single(len))).clone();
         let shape = self.shapes.len();
         self.by_form.insert(form.clone(), shape);
         self.by_word.insert(word, shape);

@@ -5,13 +5,14 @@
 //! the terms inside them, and its root pair in another one, where its place is the state's
 //! number (Laarman, van de Pol, Weber: Parallel recursive state compression for free). So a
 //! state that differs from a known one in few places costs little more than its root: 8 bytes,
-//! about 6 in the index, and 4 for the parent.
+//! about 6 in the index, and 4 for the parent. The tree may depend on the states ([`Layout`]).
 //!
 //! Tables do not grow under the hands of threads: operations say [`Full`], and then somebody who
 //! has the store for himself calls [`Store::grow`] and the operation is tried again.
 
 use rayon::prelude::*;
 
+use super::layout::Layout;
 use super::pairs::{Full, HOLE, Pairs, Spare, TooMany, hash, join};
 use super::segments::Segments;
 use super::sync::{AtomicU32, AtomicU64, Ordering};
@@ -43,6 +44,8 @@ const PARALLEL_CHUNK: u32 = 1 << 12;
 
 /// See the head of this file.
 pub struct Store {
+    /// How the vectors of states are folded.
+    pub(super) layout: Layout,
     parts: Pairs,
     pub(super) states: Pairs,
     parents: Segments<AtomicU32>,
@@ -74,6 +77,14 @@ impl Spares {
     /// For one of several threads at work.
     pub fn of_many() -> Spares {
         Spares { parts: Spare::of_many(), states: Spare::of_many(), ..Spares::default() }
+    }
+
+    /// For another store.
+    pub fn renew(&mut self) {
+        self.parts.forget();
+        self.states.forget();
+        self.epoch = 0;
+        self.recent.fill((HOLE, 0));
     }
 }
 
@@ -107,7 +118,12 @@ impl Usage {
 
 impl Store {
     pub fn new() -> Store {
+        Store::with_layout(Layout::default())
+    }
+
+    pub fn with_layout(layout: Layout) -> Store {
         let mut store = Store {
+            layout,
             parts: Pairs::new(PARTS_MAX),
             states: Pairs::new(STATES_MAX),
             parents: Segments::new(),
@@ -191,6 +207,13 @@ impl Store {
                 prefetch(self.parts.get(word >> 2));
             }
         }
+    }
+
+    /// The word next to the root of a state a little further on, if such words are most of its identity.
+    #[inline]
+    pub fn single_ahead(&self, state: StateId) -> Option<u32> {
+        let ahead = u64::from(state.0) + 3;
+        (self.layout.has_single() && ahead < u64::from(self.len())).then(|| self.states.get(ahead as u32).1)
     }
 
     /// Asks for the memory where a state will be looked for.

@@ -31,7 +31,8 @@ impl Cell for AtomicU64 {
 /// Arrays of so many bytes are asked to be in large pages: to find a place in them takes less time then.
 const LARGE: usize = 1 << 23;
 
-fn in_large_pages<T>(cells: Box<[T]>) -> Box<[T]> {
+/// The same array, in large pages if it is large.
+pub fn in_large_pages<T>(cells: Box<[T]>) -> Box<[T]> {
     #[cfg(target_os = "linux")]
     if size_of_val(&*cells) >= LARGE {
         const PAGE: usize = 1 << 12;

@@ -72,10 +72,15 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For at least two words.
-    pub fn new(len: usize) -> Arc<Plan> {
+    /// For at least two words. One of them, if it is said, is a child of the root, and the others are
+    /// below the other one.
+    pub fn new(len: usize, single: Option<usize>) -> Arc<Plan> {
         let mut steps = Vec::with_capacity(len - 1);
-        add_steps(0, len, len, &mut steps);
+        let places: Vec<u32> = (0..len).filter(|&place| single != Some(place)).map(|i| i as u32).collect();
+        let top = add_steps(&places, len, &mut steps);
+        if let Some(single) = single {
+            steps.push((top, single as u32));
+        }
         let mut paths = Vec::new();
         if steps.len() <= 64 {
             // From the root down, which has no bit itself.
@@ -89,16 +94,39 @@ impl Plan {
         }
         Arc::new(Plan { steps: steps.into(), paths: paths.into() })
     }
+
+    /// The root pair of a vector.
+    pub fn fold(&self, store: &Store, spares: &mut Spares, words: &[u32]) -> Result<(u32, u32), Full> {
+        let mut values = Vec::with_capacity(words.len() + self.steps.len());
+        values.extend_from_slice(words);
+        let (&(left, right), steps) = self.steps.split_last().expect("vectors have two words at least");
+        for &(a, b) in steps {
+            values.push(inner(store.put_part(spares, values[a as usize], values[b as usize])?));
+        }
+        Ok((values[left as usize], values[right as usize]))
+    }
+
+    /// The words of a vector, `len` of them.
+    pub fn unfold(&self, store: &Store, root: (u32, u32), len: usize) -> Vec<u32> {
+        let mut values = vec![0; len + self.steps.len()];
+        let top = values.len() - 1;
+        for (i, &(a, b)) in self.steps.iter().enumerate().rev() {
+            let place = len + i;
+            let (left, right) = if place == top { root } else { store.part(values[place] >> 2) };
+            (values[a as usize], values[b as usize]) = (left, right);
+        }
+        values.truncate(len);
+        values
+    }
 }
 
-/// Adds the steps for `len` words from `start` on; returns the place of their top.
-fn add_steps(start: usize, len: usize, words: usize, steps: &mut Vec<(u32, u32)>) -> u32 {
-    if len == 1 {
-        return start as u32;
+/// Adds the steps for some places of a vector of `words` words; returns the place of their top.
+fn add_steps(places: &[u32], words: usize, steps: &mut Vec<(u32, u32)>) -> u32 {
+    if let [only] = *places {
+        return only;
     }
-    let middle = len.div_ceil(2);
-    let left = add_steps(start, middle, words, steps);
-    let right = add_steps(start + middle, len - middle, words, steps);
-    steps.push((left, right));
+    let (left, right) = places.split_at(places.len().div_ceil(2));
+    let pair = (add_steps(left, words, steps), add_steps(right, words, steps));
+    steps.push(pair);
     (words + steps.len() - 1) as u32
 }

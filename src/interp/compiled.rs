@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashMap;
+
 use super::condition::Conditions;
 use super::matching::{Binding, shapes};
-use crate::base::{Cancel, Span};
+use crate::base::{Cancel, Name, Span};
 use crate::builtin::BuiltinState;
 use crate::mixfix::Grammar;
 use crate::module::{Module, Rule};
@@ -114,27 +116,40 @@ impl Compiled {
     /// The module's theory with a query in it, as a search needs it.
     pub fn with_query(&mut self, query: Rule, trace: bool, trees: &[&Tree], making: &Making) -> Arc<Theory> {
         let theory = self.machine(trace, trees, making).theory.clone();
-        self.theory(theory.module.clone(), vec![query], trace, making)
+        let options = self.theory_options(vec![query], trace, making);
+        Arc::new(Theory::new(theory.module.clone(), self.variables.names.clone(), &options))
     }
 
-    /// The theory of a module that differs only in equations, which have no variables.
-    pub fn variant(&mut self, module: Arc<Module>, making: &Making) -> Arc<Theory> {
+    /// How to make theories of modules that differ only in equations, which have no variables.
+    pub fn variants(&mut self, making: &Making) -> Variants {
         self.machine(false, &[], making);
-        self.theory(module, Vec::new(), false, making)
+        let options = self.theory_options(Vec::new(), false, making);
+        Variants { names: self.variables.names.clone(), options }
     }
 
-    fn theory(&self, module: Arc<Module>, queries: Vec<Rule>, trace: bool, making: &Making) -> Arc<Theory> {
+    fn theory_options(&self, queries: Vec<Rule>, trace: bool, making: &Making) -> Options {
         let sort_order = self.variables.sorts.clone();
         let facts = self.facts.clone();
         let foreign = Some(making.foreign.clone());
-        let options = Options { trace, sort_order, queries, facts, deciding: false, foreign };
-        Arc::new(Theory::new(module, self.variables.names.clone(), &options))
+        Options { trace, sort_order, queries, facts, deciding: false, foreign }
     }
 
     pub fn clear_memo(&mut self) {
         for machine in self.plain.iter_mut().chain(&mut self.traced) {
             machine.clear_memo();
         }
+    }
+}
+
+/// Makes theories of variants of a module.
+pub struct Variants {
+    names: FxHashMap<Name, u32>,
+    options: Options,
+}
+
+impl Variants {
+    pub fn theory(&self, module: Module) -> Arc<Theory> {
+        Arc::new(Theory::new(Arc::new(module), self.names.clone(), &self.options))
     }
 }
 

@@ -38,6 +38,11 @@ impl Shapes {
         self.memberships.contains_key(&op)
     }
 
+    /// Has every term of elements with the sort the sort, too?
+    pub fn is_closed(&self, sig: &Signature, op: OpId, sort: SortIx) -> bool {
+        self.get(sig, op).structures[sort as usize] != Structure::Unstructured
+    }
+
     /// Do all parts of a term with this operator at its top have the sort, if the term has it?
     pub fn is_inherited(&self, sig: &Signature, op: OpId, sort: SortIx) -> bool {
         self.get(sig, op).elementwise[sort as usize]

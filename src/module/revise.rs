@@ -414,7 +414,7 @@ impl Writer<'_> {
                         }
                         StatementKind::Rl | StatementKind::Crl => {
                             let rule = own.rules.get(next(&mut rules)).ok_or(Refusal::Flawed)?;
-                            Some(self.rule(rule, &options)?)
+                            if rule.attrs.nonexec { None } else { Some(self.rule(rule, &options)?) }
                         }
                         StatementKind::Mb | StatementKind::Cmb => {
                             own.memberships.get(next(&mut memberships)).ok_or(Refusal::Flawed)?;

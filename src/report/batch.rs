@@ -49,7 +49,7 @@ impl ClaimReport {
     }
 
     pub fn is_as_expected(&self) -> bool {
-        self.expected == Some(self.verdict)
+        self.ended == Ended::Checked && self.expected == Some(self.verdict)
     }
 
     /// Why there is no verdict.
@@ -63,7 +63,7 @@ impl ClaimReport {
         object["name"] = json!(self.name);
         object["group"] = json!(self.group);
         object["expect"] = json!(self.expected.map(Verdict::text));
-        object["as_expected"] = json!(self.expected.map(|expected| expected == self.verdict));
+        object["as_expected"] = json!(self.expected.map(|_| self.is_as_expected()));
         object["reference"] = self.reference.iter().cloned().map(|(k, v)| (k, Value::String(v))).collect();
         object
     }
@@ -186,12 +186,13 @@ impl BatchReport<'_> {
             count(Verdict::Violated),
             count(Verdict::Unknown)
         );
-        let mut expected = self.claims.iter().filter(|claim| claim.expected.is_some()).peekable();
-        if expected.peek().is_some() {
-            match expected.filter(|claim| !claim.is_as_expected()).count() {
-                0 => out.push_str(", all as expected"),
-                count => drop(write!(out, ", {count} not as expected")),
-            }
+        let expected = self.claims.iter().filter(|claim| claim.expected.is_some());
+        let (met, all) = (expected.clone().filter(|claim| claim.is_as_expected()).count(), expected.count());
+        match all - met {
+            0 if all == 0 => {}
+            0 if all == self.claims.len() => out.push_str(", all as expected"),
+            0 => drop(write!(out, ", {met} as expected")),
+            count => drop(write!(out, ", {count} not as expected")),
         }
         let _ = write!(out, "; {}", duration(self.time));
         out

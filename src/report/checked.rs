@@ -33,6 +33,8 @@ pub struct CheckReport {
     /// The revised module, if that was the method.
     pub revised: Option<String>,
     pub layers: Vec<Layer>,
+    /// The states where each of them ends, if someone wants to know.
+    pub ends: Vec<Vec<End>>,
     /// There if the formula is violated.
     pub counterexample: Option<Run>,
 }
@@ -82,6 +84,14 @@ pub struct Layer {
     pub counterexample_states: u64,
 }
 
+/// A state where a layer ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct End {
+    pub state: String,
+    /// May a violation have begun there?
+    pub is_counterexample: bool,
+}
+
 impl CheckReport {
     /// `violated: safety = [] ~ wrong`, the numbers, and the run with what changes at each step.
     pub fn text(&self, color: bool) -> String {
@@ -124,16 +134,22 @@ impl CheckReport {
         }
     }
 
-    /// A line for each layer.
+    /// A line for each layer, and one for each state where it ends; those where a violation may have
+    /// begun have a mark.
     pub fn layers_text(&self) -> String {
-        let line = |layer: &Layer| {
+        let mut out = String::new();
+        for (at, layer) in self.layers.iter().enumerate() {
             let Layer { depth, spaces, states, counterexample_states } = layer;
-            format!(
+            let _ = writeln!(
+                out,
                 "layer: depth {depth}, {spaces} sub-state spaces, {states} states, \
-                 {counterexample_states} counterexample states\n"
-            )
-        };
-        self.layers.iter().map(line).collect()
+                 {counterexample_states} counterexample states"
+            );
+            for End { state, is_counterexample } in self.ends.get(at).into_iter().flatten() {
+                let _ = writeln!(out, "  {} {state}", if *is_counterexample { "*" } else { " " });
+            }
+        }
+        out
     }
 
     /// Where it was checked and what it took.
@@ -155,10 +171,15 @@ impl CheckReport {
 
     /// One object per claim.
     pub fn json(&self) -> Value {
-        let layer = |layer: &Layer| {
+        let end = |end: &End| json!({"state": end.state, "counterexample": end.is_counterexample});
+        let layer = |(at, layer): (usize, &Layer)| {
             let Layer { depth, spaces, states, counterexample_states } = layer;
-            json!({"depth": depth, "spaces": spaces, "states": states,
-                "counterexample_states": counterexample_states})
+            let mut object = json!({"depth": depth, "spaces": spaces, "states": states,
+                "counterexample_states": counterexample_states});
+            if let Some(ends) = self.ends.get(at) {
+                object["ends"] = ends.iter().map(end).collect();
+            }
+            object
         };
         json!({
             "rwl": 1, "command": "check", "name": self.name, "module": self.module, "init": self.init,
@@ -167,7 +188,7 @@ impl CheckReport {
             "rewrites": self.rewrites, "seconds": self.time.real.as_secs_f64(),
             "cpu_seconds": self.time.cpu.as_secs_f64(), "peak_memory_bytes": self.peak_memory,
             "threads": self.threads, "method": self.method,
-            "layers": self.layers.iter().map(layer).collect::<Vec<Value>>(), "revised": self.revised,
+            "layers": self.layers.iter().enumerate().map(layer).collect::<Vec<Value>>(), "revised": self.revised,
             "counterexample": self.counterexample.as_ref().map(Run::json),
         })
     }

@@ -59,18 +59,15 @@ pub fn layers_progress(
     states: u64,
     hits: u64,
     time: Duration,
+    rest: Option<Duration>,
 ) -> String {
     let rate = (states as f64 / time.as_secs_f64().max(0.001)) as u64;
-    let rest = match done {
-        0 => String::new(),
-        _ => {
-            let seconds = time.as_secs_f64() * (spaces - done.min(spaces)) as f64 / done as f64;
-            format!(", about {seconds:.0}s to go")
-        }
-    };
+    let rest =
+        rest.map_or_else(String::new, |rest| format!(", about {:.0}s to go in it", rest.as_secs_f64()));
+    let hits = if hits == 0 { String::new() } else { format!(", {hits} verified before") };
     format!(
         "layer {layer} from depth {depth}: {done} of {spaces} sub-state spaces, {states} states, \
-         {rate} states/s, {hits} verified before{rest}"
+         {rate} states/s{hits}{rest}"
     )
 }
 

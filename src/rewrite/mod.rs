@@ -9,7 +9,6 @@ mod left;
 mod machine;
 mod memo;
 mod objects;
-mod portion;
 mod recent;
 mod resort;
 mod rules;

@@ -12,7 +12,6 @@ use rustc_hash::FxHashMap;
 
 use super::machine::{Frame, Machine};
 use super::objects::Rules as Configuration;
-use super::portion::Portion;
 use super::trace::TraceEvent;
 use crate::base::Interrupt;
 use crate::builtin::Cx;
@@ -60,11 +59,7 @@ pub struct Steps {
     /// The position and the rule (by number under its operator) that are being tried.
     at: usize,
     rule: usize,
-    /// The part of the position's term that it is tried on.
-    portion: Portion,
     is_running: bool,
-    /// Has the rule's first part been found?
-    is_begun: bool,
     /// Has a rule been applied at this position?
     is_redex: bool,
     /// The machine's rewrites before the position was tried.
@@ -82,7 +77,6 @@ impl Steps {
         self.positions.clear();
         self.positions.push(ROOT);
         (self.at, self.rule, self.is_redex) = (0, 0, false);
-        (self.portion, self.is_begun) = (Portion::Whole, false);
     }
 
     /// The next result.
@@ -95,15 +89,10 @@ impl Steps {
             // Nothing is tried in vain twice; but whole terms are not met again.
             let is_conditional = theory.rules.is_conditional.get(sym).is_some_and(|is| *is);
             let may_be_stuck = is_conditional && self.at > 0;
-            if self.rule == 0 && !self.is_running && !self.is_begun {
+            if self.rule == 0 && !self.is_running {
                 self.before = machine.rewrites;
             }
-            if is_conditional
-                && !machine.vain.terms.is_empty()
-                && self.rule == 0
-                && !self.is_running
-                && !self.is_begun
-            {
+            if is_conditional && !machine.vain.terms.is_empty() && self.rule == 0 && !self.is_running {
                 self.is_redex = machine.vain.contains(&machine.heap, &theory.symbols, subject);
                 self.rule = if self.is_redex { entries.len() } else { 0 };
             }
@@ -111,35 +100,21 @@ impl Steps {
                 let yielded = if self.is_running {
                     machine.resume_rule()?
                 } else {
-                    if !self.is_begun {
-                        self.portion = machine.first_portion(entry, machine.roots[self.at]);
-                        self.is_begun = true;
-                    }
-                    let part = machine.portion(machine.roots[self.at], &self.portion);
                     let is_left = self.positions[self.at].is_left;
-                    machine.start_rule(if is_left { entry.all_unreduced } else { entry.all }, part)?
+                    let code = if is_left { entry.all_unreduced } else { entry.all };
+                    machine.start_rule(code, machine.roots[self.at])?
                 };
                 self.is_running = yielded.is_some();
-                match yielded {
-                    Some(value) => {
-                        self.is_redex = true;
-                        machine.rewrites += 1;
-                        machine.rule_rewrites += 1;
-                        let is_left = self.positions[self.at].is_left;
-                        let subject = machine.roots[self.at];
-                        let value = machine.with_portion(subject, &self.portion, value, is_left)?;
-                        let term = self.rebuild(machine, self.at, value)?;
-                        let term = machine.as_state(term);
-                        return Ok(Some(Step { rule: entry.rule, term }));
-                    }
-                    None => match machine.next_portion(entry, machine.roots[self.at], &self.portion) {
-                        Some(portion) => self.portion = portion,
-                        None => {
-                            self.rule += 1;
-                            (self.portion, self.is_begun) = (Portion::Whole, false);
-                        }
-                    },
-                }
+                let Some(value) = yielded else {
+                    self.rule += 1;
+                    continue;
+                };
+                self.is_redex = true;
+                machine.rewrites += 1;
+                machine.rule_rewrites += 1;
+                let term = self.rebuild(machine, self.at, value)?;
+                let term = machine.as_state(term);
+                return Ok(Some(Step { rule: entry.rule, term }));
             }
             if may_be_stuck && !self.is_redex && machine.keeps_terms {
                 let Machine { heap, roots, vain, rewrites, .. } = machine;
@@ -422,23 +397,14 @@ impl Machine {
         for i in 0..entries.len() {
             let number = (turns.rules[sym] as usize + i) % entries.len();
             let entry = &entries[number];
-            let mut portion = self.first_portion(entry, self.kept[kept]);
-            loop {
-                let part = self.portion(self.kept[kept], &portion);
-                let code = if is_left { entry.first_unreduced } else { entry.first };
-                if let Some(value) = self.start_rule(code, part)? {
-                    self.abandon_rule();
-                    self.rewrites += 1;
-                    self.rule_rewrites += 1;
-                    turns.rules[sym] = ((number + 1) % entries.len()) as u32;
-                    let value = self.with_portion(self.kept[kept], &portion, value, is_left)?;
-                    self.kept.truncate(kept);
-                    return Ok(Some((entries[number].rule, value)));
-                }
-                match self.next_portion(entry, self.kept[kept], &portion) {
-                    Some(next) => portion = next,
-                    None => break,
-                }
+            let code = if is_left { entry.first_unreduced } else { entry.first };
+            if let Some(value) = self.start_rule(code, self.kept[kept])? {
+                self.abandon_rule();
+                self.rewrites += 1;
+                self.rule_rewrites += 1;
+                turns.rules[sym] = ((number + 1) % entries.len()) as u32;
+                self.kept.truncate(kept);
+                return Ok(Some((entry.rule, value)));
             }
         }
         self.stuck.insert(self.kept[kept].0);

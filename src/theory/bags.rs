@@ -62,7 +62,8 @@ impl Compiler<'_> {
             return None;
         }
         let plan = self.plan_elements(tree, place, op, extension, &leaf.vars, leaf.needed.as_deref())?;
-        (plan.once.is_empty() || self.other_code(leaf).is_some()).then_some(plan)
+        let is_always_good = plan.once.is_empty() && !(extension && plan.collector.is_some());
+        (is_always_good || self.other_code(leaf).is_some()).then_some(plan)
     }
 
     /// Where the code goes that does without these loops, as long as nothing has been matched.
@@ -110,7 +111,7 @@ impl Compiler<'_> {
                         return None;
                     }
                     // With an extension the collector must be able to take everything.
-                    if extension && !self.is_largest(var.sort) {
+                    if extension && !self.takes_all(op, var.sort) {
                         return None;
                     }
                     collector = Some(*var);
@@ -269,6 +270,13 @@ impl Compiler<'_> {
         self.asm.emit(u64::from(op.0) | u64::from(least) << 32 | u64::from(exact) << 56);
         let mut elements = plan.elements;
         if let Some(slow) = self.other_code(leaf) {
+            if let Some(var) = plan.collector.filter(|_| extension) {
+                // It may have to leave out an element that has no sort.
+                self.is_slow_used = true;
+                let sorted = Known::below(self.sig, var.sort).expect("a collector that takes all");
+                self.asm.emit_to(Op::Sort, 0, reg, slow);
+                self.asm.emit(sorted.0);
+            }
             let mut checks: Vec<u64> = plan.once.into_iter().map(once).collect();
             if leaf.is_rule && leaf.needed.is_none() {
                 let (ordered, keys) = self.best_order(tree, elements, leaf);

@@ -169,6 +169,13 @@ impl Compiler<'_> {
         kind.maximal == 1 && kind.sorts[1] == sort
     }
 
+    /// Does a variable of this sort take all that is left of a well-sorted multiset?
+    pub(super) fn takes_all(&self, op: OpId, sort: SortId) -> bool {
+        self.is_largest(sort)
+            && self.shapes.is_closed(self.sig, op, self.sig.sorts.get(sort).index)
+            && Known::below(self.sig, sort).is_some()
+    }
+
     /// The variable and how often it occurs, if a multiset pattern at the top is nothing else
     /// (`F & F`), may leave elements over, and takes whatever is repeated in a well-sorted
     /// multiset.

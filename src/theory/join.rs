@@ -17,6 +17,7 @@ use super::leaf::condition_vars;
 use super::path::{Frame, Path};
 use super::plan::flatten;
 use super::rows::{Row, Statements, Whole};
+use super::rules::Subject;
 use crate::base::Span;
 use crate::module::{Fragment, Rule, StatementAttrs};
 use crate::sorts::{Node, OpId, Tree, Var};
@@ -75,6 +76,18 @@ pub struct JoinRule {
     pub is_certain: bool,
     /// What it yields; the new state, if it is not said.
     pub yields: Option<Replaced>,
+    /// The same, element by element; empty if that would not be the same.
+    pub parts: Vec<JoinPart>,
+}
+
+/// One new element of a rule without condition, as a function of the elements that it depends on.
+#[derive(Clone, Debug)]
+pub struct JoinPart {
+    /// The places of these: one or two.
+    pub places: Vec<usize>,
+    /// Takes them, and yields the new element in a register.
+    pub code: u32,
+    pub result: Reg,
 }
 
 #[derive(Clone, Debug)]
@@ -94,6 +107,8 @@ pub struct Replaced {
     pub count: usize,
     /// Does each new element probably stand where the old one with its number stood?
     pub is_paired: bool,
+    /// And do both have the same free operator?
+    pub is_alike: bool,
 }
 
 /// What can be said of a query without looking at the whole state, if that is a soup of at least
@@ -115,6 +130,7 @@ impl Join {
         for rule in self.rules.iter_mut().flatten() {
             resolve(&mut rule.code);
             rule.test.iter_mut().for_each(resolve);
+            rule.parts.iter_mut().for_each(|part| resolve(&mut part.code));
         }
         self
     }
@@ -212,7 +228,53 @@ impl Compiler<'_> {
             yields.first = first;
         }
         let is_certain = condition.is_empty();
-        Some(JoinRule { places, patterns: bits, test, code, on_state, is_certain, yields })
+        let parts = match &yields {
+            Some(yields) if is_certain && !on_state => self.join_parts(index, &elements, yields, soup),
+            _ => Vec::new(),
+        };
+        Some(JoinRule { places, patterns: bits, test, code, on_state, is_certain, yields, parts })
+    }
+
+    /// The new elements of a rule one by one, each with the places that it depends on. None if one depends
+    /// on many, or if something is evaluated once for several of them or not at all.
+    fn join_parts(
+        &mut self,
+        index: usize,
+        elements: &[usize],
+        yields: &Replaced,
+        soup: OpId,
+    ) -> Vec<JoinPart> {
+        let rule = self.rules[index].clone();
+        let (lhs, rhs) = (&rule.lhs, &rule.rhs);
+        if !yields.is_paired {
+            return Vec::new();
+        }
+        let is_old = |at: usize| elements.iter().any(|&element| lhs.same(element, rhs, at));
+        let all = flatten(rhs, rhs.args(rhs.root())[0], soup, Class::AssocComm);
+        let new: Vec<usize> =
+            all.into_iter().filter(|&at| rhs.node(at).op().is_some() && !is_old(at)).collect();
+        if new.len() != yields.count {
+            return Vec::new();
+        }
+        // Subterms that may have to be evaluated.
+        let is_active = |at: &usize| rhs.node(*at).op().is_some_and(|op| !self.plans[op.index()].is_plain());
+        let active: Vec<usize> = (0..rhs.len()).filter(is_active).collect();
+        let occurs_in_lhs = |at: usize| (0..lhs.len()).any(|place| lhs.same(place, rhs, at));
+        let occurs_twice = |at: usize| active.iter().any(|&other| other != at && rhs.same(other, rhs, at));
+        if active.iter().any(|&at| occurs_in_lhs(at) || occurs_twice(at)) {
+            return Vec::new();
+        }
+        let mut parts = Vec::new();
+        for (&at, &old) in new.iter().zip(&yields.old) {
+            let tree = rhs.subtree(at);
+            let Some(places) = places_of(lhs, elements, &tree.vars(), old) else { return Vec::new() };
+            let taken: Vec<usize> = places.iter().map(|&place| elements[place]).collect();
+            self.yields = Some((1, 0));
+            let code = self.element_function(Rule { rhs: tree, ..rule.clone() }, &taken, None);
+            let (_, result) = self.yields.take().expect("set above");
+            parts.push(JoinPart { places, code, result });
+        }
+        parts
     }
 
     /// The elements around the collector of a right-hand side `{ f1 ... fm R }` that are not on the
@@ -244,6 +306,9 @@ impl Compiler<'_> {
             None => true,
         });
         let (count, is_paired) = (new.len(), self.pair(lhs, rhs, elements, &mut old, &new));
+        let has_same_operator =
+            |(&place, &at): (&usize, &usize)| lhs.node(elements[place]).op() == rhs.node(at).op();
+        let is_alike = is_paired && old.iter().zip(&new).all(has_same_operator);
         let tree = match new[..] {
             [] => self.sy.identities[self.sy.info[soup.index()].identity?.constant].clone(),
             [only] => rhs.subtree(only),
@@ -254,7 +319,7 @@ impl Compiler<'_> {
                 tree
             }
         };
-        Some((tree, Replaced { old, first: 0, count, is_paired }))
+        Some((tree, Replaced { old, first: 0, count, is_paired, is_alike }))
     }
 
     /// Brings the old places in the order of the new elements that resemble them, if each does.
@@ -324,7 +389,7 @@ impl Compiler<'_> {
             attrs: StatementAttrs::default(),
         };
         self.rules.push(query);
-        let (label, vars) = self.rule(self.rules.len() - 1, true, true);
+        let (label, vars) = self.rule(self.rules.len() - 1, Subject::Whole, true);
         patterns.all.push((
             tree,
             ElementPattern { code: label.0, sym, is_certain: false, is_unique, columns: Vec::new() },
@@ -425,6 +490,25 @@ impl Compiler<'_> {
             && elements.into_iter().filter(|&element| is_rest(element)).count() == 1;
         query
     }
+}
+
+/// The places, one or two, whose elements bind the variables; first of all one of them if it binds any.
+fn places_of(lhs: &Tree, elements: &[usize], vars: &[Var], first: usize) -> Option<Vec<usize>> {
+    let bound: Vec<Vec<Var>> = elements.iter().map(|&at| lhs.subtree(at).vars()).collect();
+    let binds = |place: usize, var: &Var| bound[place].contains(var);
+    let mut places = vec![first];
+    // What only one place binds comes first.
+    let mut vars: Vec<&Var> = vars.iter().collect();
+    vars.sort_by_key(|var| (0..elements.len()).filter(|&place| binds(place, var)).count());
+    for var in &vars {
+        if !places.iter().any(|&place| binds(place, var)) {
+            places.push((0..elements.len()).find(|&place| binds(place, var))?);
+        }
+    }
+    if places.len() > 1 && !vars.iter().any(|var| binds(first, var)) {
+        places.remove(0);
+    }
+    (places.len() <= 2).then_some(places)
 }
 
 impl Patterns {

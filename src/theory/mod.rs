@@ -39,7 +39,7 @@ use crate::sorts::{OpId, SortId, Tree, Var};
 use crate::term::{Symbols, VarOrder};
 
 pub use foreign::{Call, Foreign, Reply};
-pub use join::{ElementPattern, Join, JoinPlace, JoinQuery, JoinRule, Replaced};
+pub use join::{ElementPattern, Join, JoinPart, JoinPlace, JoinQuery, JoinRule, Replaced};
 pub use plan::{Strategy, SymbolPlan};
 pub use rules::{Query, RuleEntry, Rules};
 pub use variables::VariableOrder;

@@ -151,7 +151,7 @@ impl Compiler<'_> {
                 vars: Vec::new(),
                 checks: Vec::new(),
                 available: Vec::new(),
-                whole: Whole::Joined { extension: !row.collapsed },
+                whole: if row.collapsed { Whole::Portion } else { Whole::Joined { extension: true } },
             };
             if !by_arguments || !equation.condition.is_empty() {
                 rows.push(new);

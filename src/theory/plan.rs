@@ -164,32 +164,41 @@ pub fn tops(sig: &Signature, sy: &Symbols, tree: &Tree, at: usize, inner: bool) 
         }
     }
     let Some(identity) = info.identity else { return result };
-    let elements = flatten(tree, at, op, info.class);
-    // One element may stand alone if all others can be the identity.
-    let id_tree = &sy.identities[identity.constant];
-    let takes_identity = |&element: &usize| match tree.node(element) {
-        Node::Var(var) => match id_tree.node(id_tree.root()) {
-            _ if id_tree.len() == 1 || id_tree.vars().is_empty() => {
-                let sort = ground_sort(sig, id_tree);
-                sig.sorts.kind_of(var.sort) == sig.op(op).range
-                    && sig.sorts.kind(sig.op(op).range).leq(sort, sig.sorts.get(var.sort).index)
-            }
-            _ => false,
-        },
-        _ => tree.same(element, id_tree, id_tree.root()),
+    let mut add = |sym: u32| {
+        if !result.iter().any(|&(other, _)| other == sym) {
+            result.push((sym, true));
+        }
     };
+    let identity = &sy.identities[identity.constant];
+    let elements = flatten(tree, at, op, info.class);
+    let vanishes: Vec<bool> = elements.iter().map(|&e| may_be(sig, sy, tree, e, op, identity)).collect();
     for (place, &element) in elements.iter().enumerate() {
-        let others_vanish = elements.iter().enumerate().all(|(i, e)| i == place || takes_identity(e));
+        // One element may stand alone if all others can be the identity.
+        let others_vanish = vanishes.iter().enumerate().all(|(i, vanishes)| i == place || *vanishes);
         let repeated = elements.iter().enumerate().any(|(i, &e)| i != place && tree.same(e, tree, element));
         if others_vanish && !repeated {
-            for (sym, _) in tops(sig, sy, tree, element, true) {
-                if !result.iter().any(|&(other, _)| other == sym) {
-                    result.push((sym, true));
-                }
-            }
+            tops(sig, sy, tree, element, true).into_iter().for_each(|(sym, _)| add(sym));
         }
     }
+    if vanishes.into_iter().all(|vanishes| vanishes) {
+        identity.node(identity.root()).op().into_iter().for_each(|op| add(op.0));
+    }
     result
+}
+
+/// May an instance of a subpattern below `op` be its identity, as far as operators show?
+fn may_be(sig: &Signature, sy: &Symbols, tree: &Tree, at: usize, op: OpId, identity: &Tree) -> bool {
+    match tree.node(at) {
+        Node::Var(var) => {
+            let kind = sig.op(op).range;
+            sig.sorts.kind_of(var.sort) == kind
+                && sig.sorts.kind(kind).leq(ground_sort(sig, identity), sig.sorts.get(var.sort).index)
+        }
+        _ => {
+            let top = identity.node(identity.root()).op().map(|op| op.0);
+            tops(sig, sy, tree, at, true).iter().any(|&(sym, _)| Some(sym) == top)
+        }
+    }
 }
 
 /// The least sort of a ground term, by declarations alone.

@@ -52,8 +52,7 @@ impl Compiler<'_> {
             self.release(leaf);
             let whole = self.asm.label();
             self.asm.emit_to(Op::IfWhole, 0, rest, whole);
-            let lhs = &self.module.equations[index].lhs;
-            let sym = lhs.node(lhs.root()).op().expect("a pattern with extension has an operator");
+            let sym = self.current;
             if self.sy.class(sym.0) == Class::AssocComm {
                 // As in Maude, what is left of a multiset is a term of its own, and reduced first.
                 self.call_joined(sym, rest, 0, leaf);

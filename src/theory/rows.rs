@@ -44,6 +44,9 @@ pub(super) enum Whole {
     Joined { extension: bool },
     /// One variable several times, in the well-sorted multiset in register 0, with extension.
     Repeated,
+    /// By the general matcher against the node in register 0 or a part of it, though the pattern has
+    /// another operator at its top, or none.
+    Portion,
     /// By the general matcher against a node of the current free operator: it may collapse.
     Collapsed,
 }

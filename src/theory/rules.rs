@@ -58,9 +58,6 @@ pub struct RuleEntry {
     /// The same two for a position that a strategy leaves alone: results are not reduced.
     pub first_unreduced: u32,
     pub all_unreduced: u32,
-    /// Under an associative or iterated operator: is the pattern another one, such as a variable,
-    /// that may also match a part? (Patterns with the operator at the top find parts themselves.)
-    pub on_portions: bool,
 }
 
 /// A compiled query: after each yield its variables are in registers of the yielding frame.
@@ -68,6 +65,17 @@ pub struct RuleEntry {
 pub struct Query {
     pub code: u32,
     pub vars: Vec<(Var, Reg)>,
+}
+
+/// What a rule's code is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// A term with the pattern's operator at its top, of which it may match a part.
+    Own,
+    /// A term with another operator, of which it may match a part as well.
+    Parts(OpId),
+    /// A term with any operator, to be matched as a whole.
+    Whole,
 }
 
 /// Rules whose places are not known yet.
@@ -80,18 +88,12 @@ pub(super) struct RuleLabels {
 impl RuleLabels {
     pub fn resolve(self, places: &[u32], module: &Module, sy: &Symbols) -> Rules {
         let at = |label| Assembler::resolve(places, label);
-        let entry = |sym: usize, &(rule, labels): &(u32, [Label; 4])| {
-            let lhs = &module.rules[rule as usize].lhs;
-            let is_other = lhs.node(lhs.root()).op().is_none_or(|op| op.index() != sym);
-            let has_portions = matches!(sy.class(sym as u32), Class::Iter | Class::Assoc | Class::AssocComm);
-            let on_portions = is_other && has_portions && takes_parts(module, lhs, OpId(sym as u32));
+        let entry = |&(rule, labels): &(u32, [Label; 4])| {
             let [first, all, first_unreduced, all_unreduced] = labels.map(at);
-            RuleEntry { rule, first, all, first_unreduced, all_unreduced, on_portions }
+            RuleEntry { rule, first, all, first_unreduced, all_unreduced }
         };
-        let all_entries = |(sym, rules): (usize, &Vec<(u32, [Label; 4])>)| {
-            rules.iter().map(|labels| entry(sym, labels)).collect()
-        };
-        let entries: Vec<Vec<RuleEntry>> = self.entries.iter().enumerate().map(all_entries).collect();
+        let all_entries = |rules: &Vec<(u32, [Label; 4])>| rules.iter().map(entry).collect();
+        let entries: Vec<Vec<RuleEntry>> = self.entries.iter().map(all_entries).collect();
         let queries = self.queries.into_iter().map(|(label, vars)| Query { code: at(label), vars }).collect();
         let sig = &module.signature;
         let frozen: Vec<u64> =
@@ -141,14 +143,6 @@ impl RuleLabels {
     }
 }
 
-/// May a variable of the pattern stand for a part of a term with this operator at its top?
-fn takes_parts(module: &Module, lhs: &Tree, op: OpId) -> bool {
-    let (sorts, decls) = (&module.signature.sorts, &module.signature.op(op).decls);
-    let is_lowered = module.memberships.iter().any(|mb| mb.term.node(mb.term.root()).op() == Some(op));
-    let fits = |var: &Var| is_lowered || decls.iter().any(|decl| sorts.leq(decl.range, var.sort));
-    lhs.vars().iter().any(fits)
-}
-
 impl Compiler<'_> {
     /// Code of all rules; those from number `own` on are queries.
     pub(super) fn rule_code(&mut self, own: usize) -> RuleLabels {
@@ -159,21 +153,26 @@ impl Compiler<'_> {
                 continue;
             }
             let tops = plan::tops(self.sig, self.sy, &rule.lhs, rule.lhs.root(), false);
-            // Under all operators that it collapses to a pattern is matched by the same code.
+            // Under operators without parts a pattern that collapses is matched by the same code.
             let mut collapsed_code = None;
             for (sym, collapsed) in tops {
-                let labels = match collapsed_code.filter(|_| collapsed) {
+                let subject = match collapsed {
+                    false => Subject::Own,
+                    true if self.takes_parts(index, OpId(sym)) => Subject::Parts(OpId(sym)),
+                    true => Subject::Whole,
+                };
+                let labels = match collapsed_code.filter(|_| subject == Subject::Whole) {
                     Some(labels) => labels,
                     None => {
-                        let [first, all] = [false, true].map(|all| self.rule(index, collapsed, all).0);
+                        let [first, all] = [false, true].map(|all| self.rule(index, subject, all).0);
                         let mut labels = [first, all, first, all];
                         if self.has_lazy {
                             self.is_result_left = true;
-                            labels[2] = self.rule(index, collapsed, false).0;
-                            labels[3] = self.rule(index, collapsed, true).0;
+                            labels[2] = self.rule(index, subject, false).0;
+                            labels[3] = self.rule(index, subject, true).0;
                             self.is_result_left = false;
                         }
-                        if collapsed {
+                        if subject == Subject::Whole {
                             collapsed_code = Some(labels);
                         }
                         labels
@@ -183,15 +182,24 @@ impl Compiler<'_> {
             }
         }
         let end = self.rules.len();
-        let queries = (own..end).map(|index| self.rule(index, true, true)).collect();
+        let queries = (own..end).map(|index| self.rule(index, Subject::Whole, true)).collect();
         let numbers = |rules: &Vec<(u32, [Label; 4])>| rules.iter().map(|rule| rule.0).collect();
         let numbers: Vec<Vec<u32>> = entries.iter().map(numbers).collect();
         let join = self.join(&numbers, own..end);
         RuleLabels { entries, queries, join }
     }
 
-    /// The code of a rule or query; `collapsed`: the whole subject is matched, whatever its operator.
-    pub(super) fn rule(&mut self, index: usize, collapsed: bool, all: bool) -> (Label, Vec<(Var, Reg)>) {
+    /// May a variable of a rule's pattern stand for a part of a term with this operator at its top?
+    fn takes_parts(&self, index: usize, op: OpId) -> bool {
+        let (sorts, decls) = (&self.sig.sorts, &self.sig.op(op).decls);
+        let is_lowered = !self.plans[op.index()].memberships.is_empty();
+        let fits = |var: &Var| is_lowered || decls.iter().any(|decl| sorts.leq(decl.range, var.sort));
+        matches!(self.sy.class(op.0), Class::Iter | Class::Assoc | Class::AssocComm)
+            && self.rules[index].lhs.vars().iter().any(fits)
+    }
+
+    /// The code of a rule or query.
+    pub(super) fn rule(&mut self, index: usize, subject: Subject, all: bool) -> (Label, Vec<(Var, Reg)>) {
         let start = self.asm.here();
         let enter = self.asm.words.len();
         self.asm.emit(inst(Op::Enter, 1, 0, 0));
@@ -204,8 +212,11 @@ impl Compiler<'_> {
         }
         let by_matcher =
             top.is_some_and(|op| is_joined(self.sy, op.0) || matches!(lhs.node(root), Node::Iter { .. }));
-        let row = if by_matcher {
-            Row::new(index, Whole::Joined { extension: !collapsed })
+        let row = if let Subject::Parts(op) = subject {
+            self.current = op;
+            Row::new(index, Whole::Portion)
+        } else if by_matcher {
+            Row::new(index, Whole::Joined { extension: subject == Subject::Own })
         } else {
             let mut row = Row::new(index, Whole::No);
             self.add_pattern(&mut row, &lhs, 0, root);
@@ -262,8 +273,7 @@ impl Compiler<'_> {
         self.need_vars(&rhs.vars(), leaf, frame);
         self.check_collector(leaf, frame);
         let root = rhs.root();
-        let lhs = &self.rules[index].lhs;
-        let extended = lhs.node(lhs.root()).op().filter(|_| leaf.rest_of.is_some() || leaf.has_rest);
+        let extended = (leaf.rest_of.is_some() || leaf.has_rest).then_some(self.current);
         let rest = extended.map(|op| (op, leaf.path.take(2)));
         if let Some((op, rest)) = rest {
             match leaf.rest_of {

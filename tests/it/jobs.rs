@@ -364,3 +364,50 @@ fn a_batch_as_jobs() {
 fn text_of(args: &[&str]) -> String {
     text(&rwl(args, "").stdout)
 }
+
+/// The lines of the README, word for word, as far as the programs in them are there.
+#[test]
+fn the_lines_of_the_readme() {
+    let readme =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("it is there");
+    let directory = Directory::new("readme");
+    let specs = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs");
+    std::os::unix::fs::symlink(specs, directory.0.join("specs")).expect("writable");
+    std::os::unix::fs::symlink(RWL, directory.0.join("rwl")).expect("writable");
+    let path = format!("{}:{}", directory.0.display(), std::env::var("PATH").unwrap_or_default());
+    let shell = |line: &str, task: usize| {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).current_dir(&directory.0).env("PATH", &path);
+        command.env("SLURM_ARRAY_TASK_ID", task.to_string());
+        crate::support::run(&mut command, "", Duration::from_secs(120)).expect("it ends")
+    };
+    let written = |start: &str| {
+        let line = readme.lines().find(|line| line.starts_with(start));
+        line.unwrap_or_else(|| panic!("no line {start}")).trim_start_matches("$ ").to_owned()
+    };
+    let (plan, parallel, collect) =
+        (written("$ rwl plan specs/"), written("$ parallel"), written("$ rwl plan collect"));
+    let slurm = "rwl job run jobs/$SLURM_ARRAY_TASK_ID.job";
+    assert!(readme.contains(&format!("`{slurm}`")));
+    let has_parallel = shell("parallel --version", 0).status.success();
+    for with_parallel in [false, true] {
+        if with_parallel && !has_parallel {
+            println!("SKIPPED: no GNU parallel");
+            continue;
+        }
+        let planned = shell(&plan, 0);
+        assert!(planned.status.success(), "{}", text(&planned.stderr));
+        if with_parallel {
+            let output = shell(&parallel, 0);
+            assert!(output.status.success(), "{}", text(&output.stderr));
+        } else {
+            for task in 1..=16 {
+                assert!(shell(slurm, task).status.success(), "task {task}");
+            }
+        }
+        let collected = shell(&collect, 0);
+        assert_eq!(collected.status.code(), Some(0));
+        assert!(text(&collected.stdout).starts_with("holds: lofree"), "{}", text(&collected.stdout));
+        fs::remove_dir_all(directory.0.join("jobs")).expect("it was made");
+    }
+}

@@ -112,6 +112,17 @@ fn what_cannot_be_done_is_said() {
     assert_eq!((code, objects[0]["verdict"].as_str()), (3, Some("unknown")));
 }
 
+/// Levels of small systems repeat, so that layers of any depth end.
+#[test]
+fn layers_may_be_very_deep() {
+    for (name, module) in [("tas", "FTAS-CHECK"), ("km", "KM-CHECK"), ("token-ring", "MENDED-RING-CHECK")] {
+        let (_, whole, _) = check(name, &["--module", module]);
+        let (_, layered, errors) = check(name, &["--module", module, "--layers", "1000000000 999999999"]);
+        assert_eq!(errors, "");
+        assert_eq!(verdicts(&whole), verdicts(&layered), "{module}");
+    }
+}
+
 /// By default the whole is checked if it fits, and otherwise layers.
 #[test]
 fn what_does_not_fit_is_divided() {
@@ -156,6 +167,17 @@ fn a_check_survives_being_killed() {
     assert_eq!((code, errors.as_str()), (0, ""));
     // Queues of three, of two with one inside, or of none with one gone.
     assert_eq!(objects[0]["layers"][1]["states"].as_u64(), Some(6 * 5 * 4 + 6 * 5 + 6));
+    // What is done is not done again, also if other formulas were saved with it.
+    let (_, objects, _) = check("qlock", &[&args[..], &["--resume"]].concat());
+    assert_eq!((&objects[0]["verdict"], &objects[0]["states"]), (&"holds".into(), &0.into()));
+    let two = directory.0.join("two");
+    let two = ["--layers", "2 2", "--checkpoint", two.to_str().expect("a name in ASCII")];
+    let formula = ["--module", "QLOCK-CHECK", "--init", "init4", "--formula", "lofree"];
+    let (_, both, _) = check("qlock", &[&formula[..], &["--formula", "mutex"], &two].concat());
+    assert_eq!(both.len(), 2);
+    let (_, one, _) = check("qlock", &[&formula[..], &two, &["--resume"]].concat());
+    assert_eq!((&one[0]["verdict"], &one[0]["states"]), (&both[0]["verdict"], &0.into()));
+    assert_eq!(one[0]["layers"], both[0]["layers"]);
     // Somebody else's checkpoint is refused.
     let other: Vec<&str> = args.iter().map(|&arg| if arg == "init6" { "init5" } else { arg }).collect();
     let (code, objects, errors) = check("qlock", &[&other[..], &["--resume"]].concat());

@@ -19,7 +19,7 @@ fn spec(name: &str) -> String {
 
 /// Exit code, one object per formula, and what was said on standard error.
 fn check(file: &str, method: &str, args: &[&str]) -> (i32, Vec<Value>, String) {
-    let output = rwl(&[&["check", file, "--format", "json", "--method", method], args].concat(), "");
+    let output = rwl(&[&["check", file, "-v", "--format", "json", "--method", method], args].concat(), "");
     let objects =
         text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     (output.status.code().expect("it ends"), objects, text(&output.stderr))
@@ -28,6 +28,18 @@ fn check(file: &str, method: &str, args: &[&str]) -> (i32, Vec<Value>, String) {
 /// Node sets, states and counterexample states of a layer.
 fn numbers(layer: &Value) -> [u64; 3] {
     ["spaces", "states", "counterexample_states"].map(|key| layer[key].as_u64().unwrap_or(u64::MAX))
+}
+
+/// The states where a layer ends, and whether they are counterexample states.
+fn ends(layer: &Value) -> BTreeSet<(&str, bool)> {
+    let list = layer["ends"].as_array().expect("they are told with -v");
+    let set: BTreeSet<(&str, bool)> = list
+        .iter()
+        .map(|end| (end["state"].as_str().expect("a text"), end["counterexample"] == true))
+        .collect();
+    let counts = [set.len(), set.iter().filter(|(_, is_counterexample)| *is_counterexample).count()];
+    assert_eq!(counts.map(|count| count as u64), numbers(layer)[1..], "no state twice, and none left out");
+    set
 }
 
 #[test]
@@ -90,10 +102,44 @@ fn both_methods_agree() {
             let layers = native["layers"].as_array().expect("a list");
             assert!(!layers.is_empty(), "{what}");
             for (native, revised) in layers.iter().zip(revised["layers"].as_array().expect("a list")) {
-                assert_eq!(numbers(native)[1..], numbers(revised)[1..], "{what}");
+                assert_eq!(ends(native), ends(revised), "{what}");
             }
         }
     }
+}
+
+#[test]
+fn threads_find_the_same() {
+    for (name, module, formula) in
+        [("tas", "TAS-CHECK", "lofree"), ("tas", "FTAS-CHECK", "lofree1"), ("km", "FKM-CHECK", "converge")]
+    {
+        let check = |threads: &str| {
+            let args = ["--module", module, "--formula", formula, "--layers", "2 1", "--threads", threads];
+            let (code, mut objects, errors) = check(&spec(name), "revise", &args);
+            assert_eq!((objects.len(), &errors[..]), (1, ""), "{module} {formula}");
+            for key in ["seconds", "cpu_seconds", "peak_memory_bytes", "threads"] {
+                objects[0][key] = Value::Null;
+            }
+            (code, objects)
+        };
+        let one = check("1");
+        for threads in ["2", "5"] {
+            assert_eq!(check(threads), one, "{module} {formula} on {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn rules_that_are_never_applied_do_not_matter() {
+    let text = std::fs::read_to_string(spec("tas")).expect("a specification");
+    let rule = "crl [never] : {(locked: B) OCs} => {OCs} if {OCs} => {S} [nonexec] .";
+    let with = text.replacen("rl [", &format!("var S : Soup{{OComp}} . {rule}\n  rl ["), 1);
+    assert_ne!(text, with);
+    let file = temporary("nonexec", &with);
+    let args = ["--module", "TAS-CHECK", "--formula", "lofree", "--layers", "2 2"];
+    let (code, objects, errors) = check(path(&file), "revise", &args);
+    assert_eq!((code, &errors[..]), (0, ""));
+    assert_eq!(numbers(&objects[0]["layers"][1]), [4, 2, 1]);
 }
 
 #[test]
@@ -104,6 +150,7 @@ fn what_cannot_be_revised_is_said() {
         (&["--formula", "O inCs1", "--layers", "2"], "none of <> q, p |-> q"),
         (&["--formula", "lofree", "--layers", "auto"], "finds no depths by itself"),
         (&["--formula", "lofree", "--layers", "2", "--checkpoint", "x"], "saves nothing"),
+        (&["--formula", "lofree", "--layers", "none"], "does not go with --layers none"),
         (&["--formula", "lofree"], "--layers"),
     ] {
         let (code, objects, errors) = check(&spec("tas"), "revise", &[&tas, args].concat());
@@ -412,6 +459,7 @@ fn random_systems_by_both_methods_and_by_hand() {
                 // An automaton may be simpler than the class.
                 if let Some(layer) = native.get(at).filter(|_| claim.class != Class::UntilStable) {
                     assert_eq!(numbers(layer)[1..], expected, "native, layer {at} of {what}");
+                    assert_eq!(ends(layer), ends(&revised_layers[at]), "layer {at} of {what}");
                 }
                 let has_equations = matches!(claim.class, Class::Eventual | Class::LeadsTo | Class::Until);
                 if at + 1 == depths.len() && has_equations {

@@ -119,6 +119,7 @@ pub fn search<G: Regions>(
         // The run is searched for with all the memory there is.
         regions.forget();
         site.cache.clear();
+        site.budget.settle();
     }
     let outcome = detach(regions, &mut check, &options, found)
         .unwrap_or_else(|stop| Outcome::Unknown(Reason::Stopped(stop)));

@@ -5,6 +5,7 @@
 //! with a checksum; what is damaged or belongs to something else is refused. Every change of a
 //! single byte changes the checksum, since each step of it is a bijection.
 
+use super::Layers;
 use super::boundary::{Boundary, Entry, Level};
 use super::post::Census;
 use crate::graph::{Region, Seed, Stop};
@@ -24,6 +25,21 @@ pub struct Saving {
     pub identity: Vec<u8>,
     /// Time between two writes in the final layer.
     pub interval: Duration,
+}
+
+impl Saving {
+    /// Has a check like this one, in these layers, saved something in the directory?
+    pub fn is_at(&self, directory: &Path, layers: &Layers) -> bool {
+        let saving = Saving { directory: directory.to_owned(), ..self.clone().with(layers) };
+        let checkpoint = Checkpoint { saving, last: Mutex::new(Instant::now()) };
+        matches!(checkpoint.read(Some(0)), Ok(Some(_)))
+    }
+
+    /// With the layers as a part of what tells this check from others.
+    pub(super) fn with(mut self, layers: &Layers) -> Saving {
+        self.identity.extend_from_slice(format!("\n{layers:?}\n").as_bytes());
+        self
+    }
 }
 
 /// What is wrong with a checkpoint.
@@ -146,12 +162,17 @@ impl Checkpoint {
         if last.elapsed() < self.saving.interval {
             return Ok(());
         }
-        let mut out = (boundaries as u64).to_le_bytes().to_vec();
-        out.extend_from_slice(&u64::from(is_met).to_le_bytes());
-        out.extend(done().into_iter().map(u8::from));
-        self.write(None, &out)?;
+        self.write_done(boundaries, &done(), is_met)?;
         *last = Instant::now();
         Ok(())
+    }
+
+    /// Saves which places of the last of so many boundaries are done.
+    pub fn write_done(&self, boundaries: usize, done: &[bool], is_met: bool) -> Result<(), Stop> {
+        let mut out = (boundaries as u64).to_le_bytes().to_vec();
+        out.extend_from_slice(&u64::from(is_met).to_le_bytes());
+        out.extend(done.iter().copied().map(u8::from));
+        self.write(None, &out)
     }
 
     fn write(&self, layer: Option<usize>, payload: &[u8]) -> Result<(), Stop> {

@@ -25,6 +25,8 @@ pub struct Budget<'a> {
     pub threads: usize,
     /// Bytes that the regions take.
     pub regions: Box<dyn Fn() -> usize + Sync + 'a>,
+    /// Tells the regions how much they may take.
+    pub confine: Box<dyn Fn(usize) + Sync + 'a>,
     /// Bytes of verified pairs.
     pub verified: Box<dyn Fn() -> usize + Sync + 'a>,
     /// Bytes of the boundaries.
@@ -34,6 +36,15 @@ pub struct Budget<'a> {
 impl Budget<'_> {
     fn taken(&self) -> usize {
         (self.regions)() + (self.verified)() + self.held.load(Ordering::Relaxed)
+    }
+
+    /// What others have taken is no longer for the regions. To be called when that has changed.
+    pub fn settle(&self) {
+        if let Some(all) = self.bytes_max {
+            let others = (self.verified)() + self.held.load(Ordering::Relaxed);
+            // What was given back may still be in pieces.
+            (self.confine)((all - all / 16).saturating_sub(others));
+        }
     }
 
     /// Bytes that may be taken beside what is in use. Some are left, since tables that grow take more

@@ -33,6 +33,8 @@ pub struct Check<'c, R> {
 /// States at a boundary for each thread, and the depth that is enough whatever is there.
 const AUTO_STATES: usize = 64;
 const AUTO_DEPTH_MAX: u32 = 64;
+/// Steps after which rounds are looked for.
+const ROUNDS_FROM: u32 = 64;
 
 impl<'c, R: Region + Send> Check<'c, R> {
     pub fn new(
@@ -60,6 +62,7 @@ impl<'c, R: Region + Send> Check<'c, R> {
     pub fn resume(&mut self, boundaries: Vec<(Arc<Boundary>, Census)>, done: Option<Vec<bool>>) {
         let bytes: usize = boundaries.iter().map(|(boundary, _)| boundary.level.bytes()).sum();
         self.crew.budget.held.fetch_add(bytes, Ordering::Relaxed);
+        self.crew.budget.settle();
         (self.boundaries, self.done) = (boundaries, done);
     }
 
@@ -93,6 +96,8 @@ impl<'c, R: Region + Send> Check<'c, R> {
         let mut level = before.level.restarted(None).map(|seed| self.crew.regions[0].plant(seed))?;
         let enough = AUTO_STATES * self.crew.budget.threads;
         let mut taken = 0;
+        // A level from some steps ago, once there have been many.
+        let mut early: Option<(u32, Level<Sprout>)> = None;
         while !level.is_empty()
             && steps.map_or(level.len() < enough && taken < AUTO_DEPTH_MAX, |steps| taken < steps)
         {
@@ -100,6 +105,7 @@ impl<'c, R: Region + Send> Check<'c, R> {
                 Err(Stop::Interrupted(Interrupt::Memory)) => {
                     // The levels before are of no use any more.
                     self.forget_all_but(&mut level)?;
+                    early = None;
                     post(&level, &mut self.crew, self.reader, self.meter, true)?
                 }
                 next => next?,
@@ -109,6 +115,9 @@ impl<'c, R: Region + Send> Check<'c, R> {
                 return Ok(Some(self.end(state, entry, before.depth + taken)?));
             }
             level = next.level;
+            if let Some(steps) = steps {
+                taken = skip(&mut early, &level, taken, steps);
+            }
         }
         self.meter.finish(census.pairs);
         // Where all runs end early, the layer keeps the depth that was asked for.
@@ -141,6 +150,7 @@ impl<'c, R: Region + Send> Check<'c, R> {
         let level = level.map(|state| self.crew.regions[0].seed(state))?;
         let before = self.boundaries.last().map(|(boundary, _)| boundary.clone());
         self.crew.budget.held.fetch_add(level.bytes(), Ordering::Relaxed);
+        self.crew.budget.settle();
         let boundary = Arc::new(Boundary { level, depth, before });
         if let Some(checkpoint) = &self.checkpoint {
             let is_met = self.meter.is_met();
@@ -170,6 +180,10 @@ impl<'c, R: Region + Send> Check<'c, R> {
             None => Ok(()),
         };
         let last = last::search(crew, forget, shared, boundary, done, &save);
+        if let Some(checkpoint) = checkpoint {
+            // What is known is known, even if it cannot be saved.
+            let _ = checkpoint.write_done(boundaries, &last.done, meter.is_met());
+        }
         (*splits, *searched) = (last.splits, Some(last.done));
         Ok((last.violation, last.halted))
     }
@@ -181,4 +195,20 @@ impl<'c, R: Region + Send> Check<'c, R> {
         };
         self.boundaries.windows(2).map(layer).collect()
     }
+}
+
+/// How many of the steps of a layer are made if so many are: where a level is the same as an earlier
+/// one, entries and all, so are those that follow, and whole rounds of them need not be made. Keeps a
+/// level now and then for this, at twice the steps each time.
+fn skip(early: &mut Option<(u32, Level<Sprout>)>, level: &Level<Sprout>, taken: u32, steps: u32) -> u32 {
+    if let Some((then, known)) = early
+        && known == level
+    {
+        let round = taken - *then;
+        return steps - (steps - taken) % round;
+    }
+    if taken >= ROUNDS_FROM && taken.is_power_of_two() {
+        *early = Some((taken, level.clone()));
+    }
+    taken
 }

@@ -49,6 +49,7 @@ pub fn search<R: Region + Send>(
     let splits = AtomicUsize::new(0);
     let forget = || {
         shared.cache.clear();
+        shared.budget.settle();
         forget();
     };
     let work = |(thread, region): (usize, &mut R)| {

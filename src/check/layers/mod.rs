@@ -41,20 +41,19 @@ mod tests;
 mod trace;
 
 pub use checkpoint::{CheckpointError, Saving};
-pub use meter::{Progress, Watcher};
+pub use meter::{Meter, Progress, Watcher};
 pub use post::Census;
 pub use trace::Run;
 
 use super::classify::{Class, classify};
 use super::fairness::FairTable;
 use super::{CheckError, Failure, Fairness, Limits};
-use crate::graph::{Regions, Stop};
+use crate::graph::{Region, Regions, Seed, Stop};
 use crate::logic::{Formula, Formulas, PROPS_MAX, SizeLimits, TranslateError, simplify};
-use boundary::Boundary;
+use boundary::{Boundary, Entry};
 use cache::Cache;
 use crew::{Budget, Crew};
 use divide::Check;
-use meter::Meter;
 use queue::{Halted, Violation};
 use rayon::ThreadPool;
 use reader::Reader;
@@ -154,6 +153,40 @@ pub struct Division {
     is_met: bool,
 }
 
+/// A state where a layer ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct End {
+    pub seed: Seed,
+    /// Whether the automaton may have begun the accepted part of a run with it.
+    pub is_counterexample: bool,
+}
+
+impl Division {
+    /// The states at the end of each layer of a check of this formula, if they can be made again.
+    pub fn ends<R: Region>(
+        &self,
+        region: &mut R,
+        formulas: &mut Formulas,
+        formula: Formula,
+    ) -> Option<Vec<Vec<End>>> {
+        let reader = reader(formulas, formula, &Fairness::default()).ok()?;
+        let mut layers = Vec::new();
+        for (boundary, _) in self.boundaries.iter().skip(1) {
+            let mut ends = Vec::new();
+            for (index, &seed) in boundary.level.seeds.iter().enumerate() {
+                let state = region.plant(seed).ok()?;
+                let props = region.visit(state, &|_| false, &mut Vec::new()).ok()?;
+                let is_begun =
+                    |entry: &Entry| reader.after(entry.at, props).any(|at| reader.is_accepting(at));
+                let is_counterexample = boundary.level.entries(index).iter().any(is_begun);
+                ends.push(End { seed, is_counterexample });
+            }
+            layers.push(ends);
+        }
+        Some(layers)
+    }
+}
+
 /// A verdict and what it took.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
@@ -217,9 +250,8 @@ pub fn go_on<G: Regions>(
     if is_met {
         site.meter.set_met();
     }
-    if let Some(mut saving) = options.saving.clone() {
-        saving.identity.extend_from_slice(format!("\n{:?}\n", options.layers).as_bytes());
-        check.open(saving).map_err(Error::Checkpoint)?;
+    if let Some(saving) = options.saving.clone() {
+        check.open(saving.with(&options.layers)).map_err(Error::Checkpoint)?;
     }
     let mut splits = 0;
     let found = check.divide(&options.layers).and_then(|violation| match violation {
@@ -231,6 +263,7 @@ pub fn go_on<G: Regions>(
         // The run is searched for with all the memory there is.
         regions.forget();
         site.cache.clear();
+        site.budget.settle();
     }
     let is_met = site.meter.is_met();
     *division = Division { boundaries: check.boundaries.clone(), done: check.done.take(), is_met };
@@ -277,6 +310,19 @@ fn tracer<'t, 'a, G: Regions>(
     Tracer { regions, crew, reader, meter, fairness, close: *close, states_max: *states_max }
 }
 
+/// The automaton of a formula's negation.
+fn reader(formulas: &mut Formulas, formula: Formula, fairness: &Fairness) -> Result<Reader, CheckError> {
+    let normal = formulas.normal(formula);
+    if formulas.props(normal).iter().any(|prop| prop.0 >= PROPS_MAX) {
+        return Err(CheckError::Translate(TranslateError::TooManyPropositions));
+    }
+    let negated = formulas.negated(formula);
+    let automaton =
+        simplify(formulas, negated, SizeLimits::default()).map_err(CheckError::Translate)?.automaton;
+    let fair = FairTable::new(fairness).ok_or(CheckError::TooManyConditions)?;
+    Ok(Reader::new(automaton, fair))
+}
+
 /// What a check works with.
 struct Site<'a> {
     reader: Reader,
@@ -295,19 +341,13 @@ impl<'a> Site<'a> {
         formula: Formula,
         options: &Options<'a>,
     ) -> Result<Self, Error> {
-        let translate = |error| Error::Check(CheckError::Translate(error));
+        let reader = reader(formulas, formula, &options.fairness).map_err(Error::Check)?;
         let normal = formulas.normal(formula);
-        if formulas.props(normal).iter().any(|prop| prop.0 >= PROPS_MAX) {
-            return Err(translate(TranslateError::TooManyPropositions));
-        }
-        let negated = formulas.negated(formula);
-        let automaton = simplify(formulas, negated, SizeLimits::default()).map_err(translate)?.automaton;
-        let fair = FairTable::new(&options.fairness).ok_or(Error::Check(CheckError::TooManyConditions))?;
         let premise = match classify(formulas, normal) {
             Some(Class::LeadsTo(premise, _) | Class::LeadsToAlways(premise, _)) => Some(premise),
             _ => None,
         };
-        let (reader, meter) = (Reader::new(automaton, fair), Meter::new(options.watcher, premise));
+        let meter = Meter::new(options.watcher, premise);
         let memory = options.limits.memory_max.map(|bytes| bytes as usize);
         let cache_bytes = options.cache_bytes.unwrap_or(memory.map_or(CACHE_BYTES, |all| all / 2));
         let cache = Arc::new(Cache::new(cache_bytes, reader.automaton.edges.len()));
@@ -317,6 +357,7 @@ impl<'a> Site<'a> {
             part_max: options.space_bytes,
             threads: pool.map_or(1, ThreadPool::current_num_threads),
             regions: Box::new(|| regions.bytes()),
+            confine: Box::new(|bytes| regions.confine(bytes)),
             verified: Box::new(move || verified.bytes()),
             held: AtomicUsize::new(0),
         };

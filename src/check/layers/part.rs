@@ -312,6 +312,7 @@ impl<'a, R: Region> Part<'a, R> {
         {
             self.table = None;
             self.shared.cache.grow();
+            self.shared.budget.settle();
         }
     }
 

@@ -163,7 +163,8 @@ fn replay_outside(
 #[test]
 fn layers_against_the_whole() {
     let pools: Vec<ThreadPool> = [2, 3, 8].map(pool).into();
-    let layerings: [&[u32]; 9] = [&[], &[1], &[2], &[1, 1], &[2, 2], &[3, 1], &[1, 2, 3], &[7], &[20, 5]];
+    let layerings: [&[u32]; 10] =
+        [&[], &[1], &[2], &[1, 1], &[2, 2], &[3, 1], &[1, 2, 3], &[7], &[20, 5], &[1 << 30, 1 << 29]];
     let mut random = Random::new(setting("SEED", 1));
     let (mut holds, mut violated, mut split, mut unknown) = (0, 0, 0, 0);
     let (mut vacuous, mut unfair) = (0, 0);

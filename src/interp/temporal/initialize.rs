@@ -12,7 +12,7 @@ use super::vocabulary::Vocabulary;
 use crate::base::{Diagnostic, Severity, Span};
 use crate::graph::ModelSetup;
 use crate::interp::{Host, Interpreter};
-use crate::logic::{Formula, Formulas, Property};
+use crate::logic::{Formula, Formulas, Node, Property};
 use crate::mixfix::Grammar;
 use crate::module::{Module, revised_name};
 use crate::report::Initialized;
@@ -111,13 +111,24 @@ impl Interpreter {
             }
         };
         fields.extend(names.iter().copied().zip(written.iter().map(|written| written.text.clone())));
+        // Such as `p U True`, of which nothing is left to be classified.
+        let constant = match written[0].property {
+            Some(Property::State(formula)) if arguments.form != Form::Any => match formulas.node(formula) {
+                Node::True => Some("true in every system"),
+                Node::False => Some("false in every system"),
+                _ => None,
+            },
+            _ => None,
+        };
+        let is_pair = matches!(written.get(1), Some(Written { property: Some(Property::State(_)), .. }));
         let mut written = written.into_iter();
         let mut next = || written.next().expect("the form says how many there are");
-        let promised = match arguments.form {
-            Form::Any => Ok((next().claim, "any formula")),
-            Form::StableOrUntil => stable_or_until(next()),
-            Form::LeadsTo => leads_to(&mut formulas, next(), next()),
-            Form::Eventual => eventual(&mut formulas, next()),
+        let promised = match (arguments.form, constant) {
+            (_, Some(class)) if !is_pair => Ok((next().claim, class)),
+            (Form::Any, _) => Ok((next().claim, "any formula")),
+            (Form::StableOrUntil, _) => stable_or_until(next()),
+            (Form::LeadsTo, _) => leads_to(&mut formulas, next(), next()),
+            (Form::Eventual, _) => eventual(&mut formulas, next()),
         };
         let (claim, class) = self.told(host, promised)?;
         if let Some(sorts) = &sorts {

@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::request::Claim;
 use super::run::{Describer, Planted};
 use crate::base::{Diagnostic, Severity};
-use crate::check::layers::{self, Layers, Options, Progress, Reason, Saving, Verdict};
+use crate::check::layers::{self, Division, Layers, Options, Progress, Reason, Saving, Verdict};
 use crate::check::{self, Fairness};
-use crate::graph::{Model, ModelSetup, Regions};
+use crate::graph::{Model, ModelSetup, Regions, Stop};
 use crate::interp::command::since;
 use crate::interp::pace::Pace;
 use crate::interp::{Host, Interpreter, LineSink};
 use crate::logic::Formulas;
 use crate::module::Module;
-use crate::report::{self, Answer, CheckReport, Time, layers_progress, show};
+use crate::report::{self, Answer, CheckReport, End, Time, layers_progress, show};
 use crate::sorts::Tree;
 use rayon::ThreadPool;
 
@@ -77,28 +77,50 @@ impl Interpreter {
             return self.say(host, &Diagnostic::new(Severity::Error, "checkpoint", message, None));
         }
         for (number, claim) in claims.iter().enumerate() {
-            let saving = request.checkpoint.as_ref().map(|directory| Saving {
-                directory: match claims {
-                    [_] => directory.clone(),
-                    _ => directory.join(format!("claim-{}", number + 1)),
-                },
-                resume: request.resume,
-                identity: self.identity(module, &setup, fairness, claim).into_bytes(),
-                interval: SAVE_INTERVAL,
+            let saving = request.checkpoint.as_ref().map(|all| {
+                let own = |number: usize| all.join(format!("claim-{number}"));
+                let directory = if claims.len() == 1 { all.clone() } else { own(number + 1) };
+                let identity = self.identity(module, &setup, fairness, claim).into_bytes();
+                let resume = request.resume;
+                let saving = Saving { directory, resume, identity, interval: SAVE_INTERVAL };
+                // It may have been saved together with other formulas.
+                let others = (1..).map(own).take_while(|directory| host.is_directory(directory));
+                let mut places = [saving.directory.clone(), all.clone()].into_iter().chain(others);
+                match places.find(|place| resume && saving.is_at(place, &request.layers)) {
+                    Some(directory) => Saving { directory, ..saving },
+                    None => saving,
+                }
             });
             let model = layered_model(&setup);
             let work =
                 LayeredWork { module, setup: &setup, fairness, claim, model: &model, start: host.time() };
-            let layers = request.layers.clone();
+            let (layers, mut division) = (request.layers.clone(), Division::default());
             let result = self.in_layers(host, &work, formulas, |model, pool, formulas, options| {
-                layers::check(model, pool, formulas, claim.formula, Options { layers, saving, ..options })
+                let options = Options { layers, saving, ..options };
+                layers::go_on(model, pool, formulas, claim.formula, &mut division, options)
             });
             if let Some(answer) = result {
-                let report = self.layered_report(host, &work, formulas, answer);
+                let mut report = self.layered_report(host, &work, formulas, answer);
+                if self.is_verbose {
+                    report.ends = self.ends(&work, formulas, &division);
+                }
                 host.answer(&Answer::Check(Box::new(report)));
             }
         }
         self.setup.cancel.clear();
+    }
+
+    /// The states where layers end; none if they cannot be made any more.
+    fn ends(&self, work: &LayeredWork, formulas: &mut Formulas, division: &Division) -> Vec<Vec<End>> {
+        work.model.forget();
+        let mut region = work.model.region();
+        let layers = division.ends(&mut region, formulas, work.claim.formula).unwrap_or_default();
+        let mut end = |end: layers::End| {
+            let state = self.print(work.module, &region.term(end.seed)?);
+            Ok(End { state, is_counterexample: end.is_counterexample })
+        };
+        let ends = layers.into_iter().map(|layer| layer.into_iter().map(&mut end).collect());
+        ends.collect::<Result<_, Stop>>().unwrap_or_default()
     }
 
     /// Whatever tells a check from others.
@@ -240,14 +262,21 @@ pub(super) fn depths(layers: &[layers::Layer]) -> Vec<report::Layer> {
 }
 
 /// Writes a line about the check now and then.
-fn watcher(show: LineSink) -> impl Fn(&Progress) + Sync {
-    let state = Mutex::new((show, Pace::new()));
+pub(super) fn watcher(show: LineSink) -> impl Fn(&Progress) + Sync {
+    // The layer that is worked on, what of it had been done when that began, and when.
+    let began = (0, 0, Instant::now());
+    let state = Mutex::new((show, Pace::new(), began));
     move |progress: &Progress| {
         let Ok(mut state) = state.try_lock() else { return };
-        let (show, pace) = &mut *state;
+        let (show, pace, began) = &mut *state;
+        let Progress { layer, depth, done, spaces, states, hits } = *progress;
+        if began.0 != layer {
+            *began = (layer, done, Instant::now());
+        }
         if let Some(time) = pace.beat() {
-            let Progress { layer, depth, done, spaces, states, hits } = *progress;
-            show(&layers_progress(layer, depth, (done, spaces), states, hits, time));
+            let each = began.2.elapsed().checked_div(done.saturating_sub(began.1) as u32);
+            let rest = each.map(|each| each * (spaces - done) as u32);
+            show(&layers_progress(layer, depth, (done, spaces), states, hits, time, rest));
         }
     }
 }

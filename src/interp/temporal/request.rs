@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexSet;
+
 use super::formula::apply;
 use super::layered::{LayersRequest, Method};
 use super::run::Describer;
@@ -315,11 +317,13 @@ impl Interpreter {
         let unknown =
             request.fair_weak.iter().chain(&request.fair_strong).find(|label| rules(label).is_empty());
         if let Some(label) = unknown {
-            let mut labels: Vec<&str> =
-                module.rules.iter().filter_map(|rule| rule.attrs.label).map(|label| label.as_str()).collect();
-            labels.dedup();
+            let own = module.rules.iter().filter_map(|rule| rule.attrs.label);
+            let labels: IndexSet<&str> = own.map(|label| label.as_str()).collect();
             let message = format!("no rule of {} has the label {label}", module.name);
-            let hint = format!("there are {}", labels.join(", "));
+            let hint = match labels.is_empty() {
+                true => "it has no rules with labels".to_owned(),
+                false => format!("there are {}", labels.into_iter().collect::<Vec<_>>().join(", ")),
+            };
             self.say(host, &Diagnostic::new(Severity::Error, "unknown-label", message, None).hint(hint));
             return None;
         }

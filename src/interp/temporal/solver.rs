@@ -74,7 +74,7 @@ impl Interpreter {
     /// Is this a command of the layered checker? Then it is executed.
     pub(in crate::interp) fn solver_command(&mut self, host: &mut dyn Host, command: &Command) -> bool {
         let mut words = &command.text[..];
-        if let [open, inner @ .., close] = words
+        while let [open, inner @ .., close] = words
             && (open.name.as_str(), close.name.as_str()) == ("(", ")")
         {
             words = inner;
@@ -233,16 +233,20 @@ impl Interpreter {
         let mut left =
             u32::MAX - self.solver.as_ref().filter(|_| !whole).map_or(0, |session| session.depth());
         for argument in arguments {
-            let depth = argument.name.as_str().parse::<u32>().unwrap_or(0);
-            if depth == 0 || depth > left {
+            let depth = match argument.name.as_str() {
+                word if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+                _ => Some(0),
+            };
+            let Some(depth) = depth.filter(|&depth| depth > 0 && depth <= left) else {
                 let message = format!("`{}` is no depth of a layer", argument.name);
                 let label = match depth {
-                    0 => "a number of steps from 1 on is needed",
-                    _ => "together with those before it, these are too many steps",
+                    Some(0) => "a number of steps from 1 on is needed",
+                    Some(_) => "together with those before it, these are too many steps",
+                    None => "these are too many steps",
                 };
                 self.say(host, &Diagnostic::error("bad-depth", message, argument.span).label(label));
                 return None;
-            }
+            };
             left -= depth;
             depths.push(depth);
         }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{Failure, Layer, Refused, Subject, Verdict, walk};
 use crate::base::{Diagnostic, Severity};
-use crate::check::layers::Layers;
+use crate::check::layers::{self, Layers};
 use crate::check::{CheckError, Fairness, replay};
 use crate::graph::{Model, ModelSetup, Stop, System};
 use crate::interp::command::since;
-use crate::interp::temporal::layered::{LayersRequest, Method};
+use crate::interp::temporal::layered::{LayersRequest, Method, watcher};
 use crate::interp::temporal::request::Claim;
 use crate::interp::temporal::run::Describer;
 use crate::interp::{Host, Interpreter};
@@ -16,7 +16,8 @@ use crate::logic::Formulas;
 use crate::module::{Module, revised_name};
 use crate::report::show::show_module;
 use crate::report::{self, Answer, CheckReport};
-use crate::sorts::Tree;
+use crate::sorts::{Node, Tree};
+use rustc_hash::FxHashSet;
 
 impl Interpreter {
     pub(in crate::interp::temporal) fn check_revised(
@@ -34,15 +35,17 @@ impl Interpreter {
             return self.say(host, &error);
         }
         let Layers::Depths(depths) = &request.layers else {
-            let error = refuse("the method revise finds no depths by itself").hint("such as --layers '2 2'");
-            return self.say(host, &error);
+            let error = refuse("the method revise finds no depths by itself");
+            return self.say(host, &error.hint("give some, such as --layers '2 2'"));
         };
         let init = self.print(module, &setup.initial);
         let props: Vec<String> = setup.props.iter().map(|prop| self.print(module, prop)).collect();
         for claim in claims {
             let start = host.time();
             let subject = Subject { module, setup: &setup, formula: claim.formula, element: None };
-            let outcome = match self.check_by_revising(&subject, formulas, depths) {
+            let watcher = host.progress_channel().map(watcher);
+            let watcher = watcher.as_ref().map(|watcher| watcher as layers::Watcher);
+            let outcome = match self.check_by_revising(&subject, formulas, depths, watcher) {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(Failure::Check(error))) => {
                     self.check_failed(host, &error);
@@ -59,7 +62,7 @@ impl Interpreter {
                 Err(refused) => {
                     let name = claim.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
                     let what = format!("cannot check {name}{} in {} by revising it", claim.text, module.name);
-                    let error = refuse(&what).note(None, refused.to_string());
+                    let error = refuse(&format!("{what}: {refused}"));
                     self.say(host, &error.hint("the method native has no such limits"));
                     continue;
                 }
@@ -74,9 +77,12 @@ impl Interpreter {
                 layers: outcome.layers.iter().map(layer).collect(),
                 states: outcome.explored,
                 rewrites: claim.rewrites + outcome.rewrites,
-                threads: 1,
+                threads: self.setup.threads,
                 ..CheckReport::default()
             };
+            if self.is_verbose {
+                report.ends = outcome.layers.iter().map(|layer| self.ends_of(module, layer)).collect();
+            }
             match outcome.verdict {
                 Verdict::Holds => report.verdict = report::Verdict::Holds,
                 Verdict::Violated(trail) => {
@@ -113,6 +119,15 @@ impl Interpreter {
             host.answer(&Answer::Check(Box::new(report)));
         }
         self.setup.cancel.clear();
+    }
+
+    fn ends_of(&self, module: &Module, layer: &Layer) -> Vec<report::End> {
+        let begun: FxHashSet<&[Node]> = layer.counterexample_states.iter().map(Tree::nodes).collect();
+        let end = |state: &Tree| report::End {
+            state: self.print(module, state),
+            is_counterexample: begun.contains(state.nodes()),
+        };
+        layer.states.iter().map(end).collect()
     }
 }
 

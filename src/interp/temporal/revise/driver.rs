@@ -2,25 +2,25 @@
 //! beginning of a layer, the states at its end and the counterexample states among them. In the final
 //! layer the module itself is checked from each state of the last boundary.
 //!
-//! A counterexample state `s` of a layer is found by a model check, then `s |= q = true` is added to
-//! the module so that the next check finds another one, until there is none. Where a run comes to an
-//! end before the bound, its last state repeats for ever and is carried over like those at the bound.
+//! Where a run comes to an end before the bound, its last state repeats for ever and is carried over
+//! like those at the bound. Threads take states of a boundary; what they find is put together in order.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::order::meta_order;
-use super::plan::{self, Plan, Split};
+use super::plan::{self, Plan};
 use super::revised::Revised;
-use crate::check::{self, CheckError, Checker, Lasso, Predicate, Verdict as Checked};
-use crate::graph::{Model, ModelSetup, ModelWorker, State, Stop, System, Worker};
-use crate::interp::compiled::{Compiled, Making};
-use crate::logic::{Formula, Formulas, PropId, Property};
-use crate::module::Equation;
-use crate::rewrite::Machine;
+use super::space::{End, Space};
+use crate::check::layers::Meter;
+use crate::check::{self, CheckError};
+use crate::graph::{Model, ModelSetup, Stop, System};
+use crate::interp::compiled::Variants;
+use crate::logic::{Formulas, PropId, Property};
 use crate::sorts::{Node, Tree};
-use crate::theory::Theory;
 
 /// A run of the module as written: its states, and where it goes back to after the last of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,7 +51,6 @@ pub struct Layer {
 /// A verdict and what it took.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    pub property: Property,
     pub verdict: Verdict,
     pub layers: Vec<Layer>,
     /// States explored in all checks together.
@@ -79,19 +78,23 @@ impl From<CheckError> for Failure {
 }
 
 /// What is checked, and with what.
-pub struct Driver<'a> {
+pub struct Scene<'a> {
     pub revised: &'a Revised,
-    pub compiled: &'a mut Compiled,
-    pub making: &'a Making<'a>,
+    pub variants: Variants,
     /// The module as written.
     pub original: &'a ModelSetup,
     pub property: Property,
-    pub formulas: &'a mut Formulas,
     pub limits: check::Limits,
-    /// Reduces states as written.
-    pub machine: Machine,
-    pub explored: u64,
-    pub rewrites: u64,
+    pub meter: Meter<'a>,
+    pub pool: Option<&'a ThreadPool>,
+}
+
+/// A check in progress.
+pub struct Driver<'a> {
+    pub scene: &'a Scene<'a>,
+    pub formulas: &'a mut Formulas,
+    explored: u64,
+    rewrites: u64,
 }
 
 /// A state at a boundary.
@@ -121,14 +124,29 @@ impl Boundary {
     }
 }
 
-/// A state where a run of a layer ends, and the way there.
-struct End {
-    state: Tree,
+/// Where a sub-state space begins.
+#[derive(Clone, Copy)]
+struct Start {
     is_counterexample: bool,
-    way: Vec<Tree>,
+    origin: usize,
 }
 
-impl Driver<'_> {
+/// What is found in a sub-state space.
+enum Found {
+    /// Nothing in the final layer.
+    Ends(Vec<End>),
+    /// A run, the first state left out, and where it goes back to.
+    Violation(Vec<Tree>, Option<usize>),
+}
+
+/// So many sub-state spaces for each thread are searched before what they found is put together.
+const PORTION: usize = 16;
+
+impl<'a> Driver<'a> {
+    pub fn new(scene: &'a Scene<'a>, formulas: &'a mut Formulas) -> Driver<'a> {
+        Driver { scene, formulas, explored: 0, rewrites: 0 }
+    }
+
     /// Checks with layers of these depths.
     pub fn run(&mut self, depths: &[u32]) -> Result<Outcome, Failure> {
         let mut boundaries = Vec::new();
@@ -139,8 +157,8 @@ impl Driver<'_> {
             Err(Failure::Stop(stop)) => Verdict::Unknown(stop),
             Err(error) => return Err(error),
         };
-        let Driver { property, explored, rewrites, .. } = *self;
-        Ok(Outcome { property, verdict, layers, explored, rewrites })
+        let Driver { explored, rewrites, .. } = *self;
+        Ok(Outcome { verdict, layers, explored, rewrites })
     }
 
     fn layers(
@@ -158,11 +176,11 @@ impl Driver<'_> {
             }
             depth += steps;
         }
-        self.last(boundaries)
+        self.last(boundaries, depth)
     }
 
-    fn start(&mut self) -> Result<Boundary, Failure> {
-        let state = self.normal(&self.original.initial.clone())?;
+    fn start(&self) -> Result<Boundary, Failure> {
+        let state = Space::new(self.scene, self.formulas).normal(&self.scene.original.initial)?;
         let place = Place {
             state: state.clone(),
             origin: 0,
@@ -170,7 +188,7 @@ impl Driver<'_> {
             way: vec![state.clone()],
         };
         let places = Places::from_iter([(state.nodes().to_vec(), place)]);
-        Ok(match plan::owes(self.property) {
+        Ok(match plan::owes(self.scene.property) {
             true => Boundary { counterexample: places, ..Boundary::default() },
             false => Boundary { plain: places, ..Boundary::default() },
         })
@@ -184,48 +202,57 @@ impl Driver<'_> {
         depth: u32,
         bound: u32,
     ) -> Result<Option<Trail>, Failure> {
-        let before = boundaries.last().expect("there is a first one").clone();
-        let theory = self.compiled.variant(Arc::new(self.revised.with(bound, &[])), self.making);
+        let Scene { revised, variants, original, property, meter, .. } = self.scene;
+        let before = boundaries.last().expect("there is a first one");
+        let theory = variants.theory(revised.with(bound, &[]));
+        let signature = &original.theory.module.signature;
+        let mut starts = Vec::new();
+        for is_counterexample in [false, true] {
+            let places = before.places(is_counterexample);
+            let mut order: Vec<usize> = (0..places.len()).collect();
+            order.sort_by(|&a, &b| meta_order(signature, &places[a].state, &places[b].state));
+            starts.extend(order.into_iter().map(|origin| Start { is_counterexample, origin }));
+        }
+        let plans = [false, true].map(|is_counterexample| self.plan(is_counterexample, revised.found));
         let (mut next, mut node_sets) = (Boundary::default(), 0);
         // Nodes from which a plain state found nothing new: a counterexample state that finds nothing
         // either is the same node.
-        let mut barren: Vec<&Vec<Node>> = Vec::new();
-        for is_counterexample in [false, true] {
-            let plan = self.plan(is_counterexample, self.revised.found);
-            let places = before.places(is_counterexample);
-            let signature = &self.original.theory.module.signature;
-            let mut order: Vec<usize> = (0..places.len()).collect();
-            order.sort_by(|&a, &b| meta_order(signature, &places[a].state, &places[b].state));
-            for origin in order {
-                let (key, place) = places.get_index(origin).expect("a position");
-                let start = self.revised.lift(&place.state, depth).map_err(Stop::Failed)?;
-                if let Some(formula) = plan.fatal
-                    && let Some(way) = self.fatal(&theory, &start, formula)?
-                {
-                    let mut states = trail(boundaries, origin, is_counterexample);
-                    states.extend(way);
-                    return Ok(Some(Trail { states, back: None }));
-                }
-                let ends = self.ends(bound, &theory, &start, &plan)?;
-                let mut found = 0;
-                for End { state, is_counterexample: is_end_counterexample, way } in ends {
-                    let places = match is_end_counterexample {
-                        true => &mut next.counterexample,
-                        false => &mut next.plain,
-                    };
-                    let entry = places.entry(state.nodes().to_vec());
-                    if let indexmap::map::Entry::Vacant(entry) = entry {
-                        found += 1;
-                        entry.insert(Place { state, origin, is_from_counterexample: is_counterexample, way });
-                    }
-                }
-                node_sets += usize::from(found > 0 || !is_counterexample || !barren.contains(&key));
-                if found == 0 && !is_counterexample {
-                    barren.push(key);
+        let mut barren: FxHashSet<&Vec<Node>> = FxHashSet::default();
+        meter.begin(boundaries.len(), depth, starts.len(), 0);
+        let search = |space: &mut Space, start: Start| {
+            let plan = &plans[usize::from(start.is_counterexample)];
+            let place = &before.places(start.is_counterexample)[start.origin];
+            let lifted = revised.lift(&place.state, depth).map_err(Stop::Failed)?;
+            if let Some(formula) = plan.fatal
+                && let Some(way) = space.fatal(&theory, &lifted, formula)?
+            {
+                return Ok(Found::Violation(way, None));
+            }
+            space.ends(bound, &theory, &lifted, plan).map(Found::Ends)
+        };
+        let violation = self.each(&starts, search, |start, ends| {
+            let Start { is_counterexample, origin } = start;
+            let mut found = 0;
+            for End { state, is_counterexample: is_end_counterexample, way } in ends {
+                let places = match is_end_counterexample {
+                    true => &mut next.counterexample,
+                    false => &mut next.plain,
+                };
+                if let indexmap::map::Entry::Vacant(entry) = places.entry(state.nodes().to_vec()) {
+                    found += 1;
+                    entry.insert(Place { state, origin, is_from_counterexample: is_counterexample, way });
                 }
             }
+            let (key, _) = before.places(is_counterexample).get_index(origin).expect("a position");
+            node_sets += usize::from(found > 0 || !is_counterexample || !barren.contains(key));
+            if found == 0 && !is_counterexample {
+                barren.insert(key);
+            }
+        })?;
+        if let Some((start, way, back)) = violation {
+            return Ok(Some(trail(boundaries, start, way, back)));
         }
-        if !plan::keeps_both(self.property) {
+        if !plan::keeps_both(*property) {
             let Boundary { plain, counterexample } = &mut next;
             plain.retain(|key, _| !counterexample.contains_key(key));
         }
@@ -243,211 +270,98 @@ impl Driver<'_> {
     }
 
     /// The final layer.
-    fn last(&mut self, boundaries: &[Boundary]) -> Result<Option<Trail>, Failure> {
+    fn last(&mut self, boundaries: &[Boundary], depth: u32) -> Result<Option<Trail>, Failure> {
+        let Scene { original, meter, .. } = self.scene;
         let boundary = boundaries.last().expect("there is a first one");
+        let plans = [false, true].map(|is_counterexample| self.plan(is_counterexample, None));
+        let mut starts = Vec::new();
         for is_counterexample in [false, true] {
-            let plan = self.plan(is_counterexample, None);
-            for (origin, place) in boundary.places(is_counterexample).values().enumerate() {
-                let model = Model::new(ModelSetup { initial: place.state.clone(), ..self.original.clone() });
-                let Some(lasso) = self.check(&model, plan.last, true)? else { continue };
-                let mut states = trail(boundaries, origin, is_counterexample);
-                let start = states.len() - 1;
-                let mut worker = model.worker();
-                for step in &lasso.steps[1..] {
-                    states.push(worker.term(step.state)?);
+            let origins = 0..boundary.places(is_counterexample).len();
+            starts.extend(origins.map(|origin| Start { is_counterexample, origin }));
+        }
+        meter.begin(boundaries.len(), depth, starts.len(), 0);
+        let search = |space: &mut Space, start: Start| {
+            let place = &boundary.places(start.is_counterexample)[start.origin];
+            let model = Model::new(ModelSetup { initial: place.state.clone(), ..(*original).clone() });
+            let formula = plans[usize::from(start.is_counterexample)].last;
+            let Some(lasso) = space.check(&model, formula, true)? else { return Ok(Found::Ends(Vec::new())) };
+            let mut worker = model.worker();
+            let states = lasso.steps[1..].iter().map(|step| worker.term(step.state));
+            Ok(Found::Violation(states.collect::<Result<_, Stop>>()?, lasso.back))
+        };
+        let violation = self.each(&starts, search, |_, _| {})?;
+        Ok(violation.map(|(start, way, back)| trail(boundaries, start, way, back)))
+    }
+
+    /// Searches sub-state spaces on all threads, and has what is found taken in order, up to the first
+    /// violation.
+    fn each(
+        &mut self,
+        starts: &[Start],
+        search: impl Fn(&mut Space, Start) -> Result<Found, Failure> + Sync,
+        mut take: impl FnMut(Start, Vec<End>),
+    ) -> Result<Option<(Start, Vec<Tree>, Option<usize>)>, Failure> {
+        let Scene { pool, meter, .. } = self.scene;
+        // What comes after this is of no interest.
+        let first = AtomicUsize::new(usize::MAX);
+        let one = |at: usize| {
+            if first.load(Ordering::Relaxed) < at {
+                return None;
+            }
+            let mut space = Space::new(self.scene, self.formulas);
+            let found = search(&mut space, starts[at]);
+            if !matches!(found, Ok(Found::Ends(_))) {
+                first.fetch_min(at, Ordering::Relaxed);
+            }
+            meter.add(space.explored as usize, 0);
+            meter.finish(1);
+            Some((found, space.explored, space.rewrites))
+        };
+        let portion = PORTION * pool.map_or(1, ThreadPool::current_num_threads);
+        let (mut explored, mut rewrites) = (0, 0);
+        let mut outcome = Ok(None);
+        'all: for begin in (0..starts.len()).step_by(portion) {
+            let places = begin..starts.len().min(begin + portion);
+            let found: Vec<_> = match pool {
+                Some(pool) => {
+                    pool.install(|| places.clone().into_par_iter().with_max_len(1).map(one).collect())
                 }
-                return Ok(Some(Trail { states, back: lasso.back.map(|back| start + back) }));
+                None => places.clone().map(one).collect(),
+            };
+            for (at, found) in places.zip(found) {
+                let Some((found, own_explored, own_rewrites)) = found else { break };
+                (explored, rewrites) = (explored + own_explored, rewrites + own_rewrites);
+                match found {
+                    Ok(Found::Ends(ends)) => take(starts[at], ends),
+                    Ok(Found::Violation(way, back)) => outcome = Ok(Some((starts[at], way, back))),
+                    Err(failure) => outcome = Err(failure),
+                }
+                if !matches!(outcome, Ok(None)) {
+                    break 'all;
+                }
             }
         }
-        Ok(None)
+        (self.explored, self.rewrites) = (self.explored + explored, self.rewrites + rewrites);
+        outcome
     }
 
     fn plan(&mut self, is_counterexample: bool, found: Option<PropId>) -> Plan {
-        let plan = plan::plan(self.property, self.formulas, is_counterexample, found);
+        let plan = plan::plan(self.scene.property, self.formulas, is_counterexample, found);
         plan.expect("only such properties are revised for")
-    }
-
-    /// A run that violates the formula, if there is one.
-    fn check(&mut self, model: &Model, formula: Formula, close: bool) -> Result<Option<Lasso>, Failure> {
-        let options = check::Options { limits: self.limits.clone(), close, ..check::Options::default() };
-        let answer = Checker::new(model, None, options)?.check(self.formulas, formula)?;
-        self.explored += answer.states as u64;
-        self.rewrites += model.rewrites();
-        match answer.verdict {
-            Checked::Holds { .. } => Ok(None),
-            Checked::Violated(lasso) => Ok(Some(lasso)),
-            Checked::Unknown(stop) => Err(Failure::Stop(stop)),
-        }
-    }
-
-    fn model(&self, theory: &Arc<Theory>, start: &Tree) -> Model {
-        Model::new(ModelSetup {
-            theory: theory.clone(),
-            initial: start.clone(),
-            satisfies: self.revised.satisfies,
-            truth: self.revised.truth.clone(),
-            props: self.revised.props.clone(),
-            readings: vec![None; self.revised.props.len()],
-            ..self.original.clone()
-        })
-    }
-
-    /// The states of a run of the layer that violates the formula, the first one left out.
-    fn fatal(
-        &mut self,
-        theory: &Arc<Theory>,
-        start: &Tree,
-        formula: Formula,
-    ) -> Result<Option<Vec<Tree>>, Failure> {
-        let model = self.model(theory, start);
-        let Some(lasso) = self.check(&model, formula, false)? else { return Ok(None) };
-        self.way(&mut model.worker(), &lasso).map(Some)
-    }
-
-    /// The states of a run of the layer, the first one left out.
-    fn way(&mut self, worker: &mut ModelWorker, lasso: &Lasso) -> Result<Vec<Tree>, Failure> {
-        let mut way = Vec::new();
-        for step in &lasso.steps[1..] {
-            way.push(self.lower(&worker.term(step.state)?)?);
-        }
-        Ok(way)
-    }
-
-    /// A state without its depth.
-    fn lower(&mut self, state: &Tree) -> Result<Tree, Failure> {
-        let state = self.revised.lower(state).map_err(Stop::Failed)?;
-        self.normal(&state)
-    }
-
-    fn normal(&mut self, state: &Tree) -> Result<Tree, Failure> {
-        let term = self.machine.reduce(state).map_err(Stop::Interrupted)?;
-        Ok(self.machine.to_tree(term))
-    }
-
-    /// The ends of a layer that begins in one state.
-    fn ends(
-        &mut self,
-        bound: u32,
-        theory: &Arc<Theory>,
-        start: &Tree,
-        plan: &Plan,
-    ) -> Result<Vec<End>, Failure> {
-        match plan.split {
-            Split::Violating { formula, pass } => {
-                let mut ends = if pass { self.reached(theory, start, None)? } else { Vec::new() };
-                ends.extend(self.violating(bound, theory, start, formula)?);
-                Ok(ends)
-            }
-            Split::Through(predicate) => {
-                let predicate = Predicate::new(self.formulas, predicate).expect("no temporal operators");
-                self.reached(theory, start, Some(&predicate))
-            }
-            Split::All => {
-                let ends = self.reached(theory, start, None)?;
-                Ok(ends.into_iter().map(|end| End { is_counterexample: true, ..end }).collect())
-            }
-        }
-    }
-
-    /// All counterexample states, one check for each.
-    fn violating(
-        &mut self,
-        bound: u32,
-        theory: &Arc<Theory>,
-        start: &Tree,
-        formula: Formula,
-    ) -> Result<Vec<End>, Failure> {
-        let (mut ends, mut equations) = (Vec::new(), Vec::new());
-        let mut theory = theory.clone();
-        loop {
-            let model = self.model(&theory, start);
-            let Some(lasso) = self.check(&model, formula, true)? else { return Ok(ends) };
-            let mut worker = model.worker();
-            let last = lasso.steps.last().expect("a run has a state").state;
-            let state = worker.term(last)?;
-            let equation = self.revised.equation(&state).expect("the property has a goal");
-            if equations.iter().any(|known: &Equation| known.lhs == equation.lhs) {
-                let why = "an equation of the module says that a counterexample state found is none";
-                return Err(Stop::Failed(why.to_owned()).into());
-            }
-            equations.push(equation);
-            let way = self.way(&mut worker, &lasso)?;
-            ends.push(End { state: self.lower(&state)?, is_counterexample: true, way });
-            let module = self.revised.with(bound, &equations);
-            theory = self.compiled.variant(Arc::new(module), self.making);
-        }
-    }
-
-    /// All ends that can be reached. With a predicate, counterexample states are those reached through
-    /// a state where it holds; a state that is reached in both ways is one only.
-    fn reached(
-        &mut self,
-        theory: &Arc<Theory>,
-        start: &Tree,
-        through: Option<&Predicate>,
-    ) -> Result<Vec<End>, Failure> {
-        let model = self.model(theory, start);
-        let mut worker = model.worker();
-        let met = |worker: &mut ModelWorker, state: State, before: bool| match through {
-            Some(predicate) if !before => Ok::<bool, Stop>(predicate.holds(worker.props(state)?)),
-            _ => Ok(before),
-        };
-        let initial = worker.initial()?;
-        let first = (initial, met(&mut worker, initial, false)?);
-        // Breadth first; each with the one before it.
-        let mut queue = vec![(first, usize::MAX)];
-        let mut known: FxHashMap<(State, bool), usize> = FxHashMap::from_iter([(first, 0)]);
-        let (mut ends, mut at, mut out) = (Vec::new(), 0, Vec::new());
-        while at < queue.len() {
-            self.limits.check()?;
-            let ((state, is_met), _) = queue[at];
-            out.clear();
-            worker.successors(state, &mut out)?;
-            if out.iter().all(|&(_, target)| target == state) {
-                ends.push((at, is_met));
-            } else {
-                for &(_, target) in &out {
-                    let next = (target, met(&mut worker, target, is_met)?);
-                    known.entry(next).or_insert_with(|| {
-                        queue.push((next, at));
-                        queue.len() - 1
-                    });
-                }
-            }
-            at += 1;
-        }
-        self.explored += queue.len() as u64;
-        self.rewrites += model.rewrites();
-        let mut found = Vec::new();
-        for (end, is_counterexample) in ends {
-            let ((state, _), mut place) = queue[end];
-            if through.is_some() && !is_counterexample && known.contains_key(&(state, true)) {
-                continue;
-            }
-            let end = self.lower(&worker.term(state)?)?;
-            let mut way = Vec::new();
-            if place != usize::MAX {
-                way.push(end.clone());
-                while queue[place].1 != usize::MAX {
-                    way.push(self.lower(&worker.term(queue[place].0.0)?)?);
-                    place = queue[place].1;
-                }
-                way.reverse();
-            }
-            found.push(End { state: end, is_counterexample, way });
-        }
-        Ok(found)
     }
 }
 
-/// The states from the initial one to a place at the last boundary.
-fn trail(boundaries: &[Boundary], origin: usize, is_counterexample: bool) -> Vec<Tree> {
-    let (mut origin, mut is_counterexample) = (origin, is_counterexample);
+/// The run from the initial state to where a sub-state space begins, and on from there.
+fn trail(boundaries: &[Boundary], start: Start, way: Vec<Tree>, back: Option<usize>) -> Trail {
+    let Start { mut origin, mut is_counterexample } = start;
     let mut ways = Vec::new();
     for boundary in boundaries.iter().rev() {
         let place = &boundary.places(is_counterexample)[origin];
         ways.push(&place.way);
         (origin, is_counterexample) = (place.origin, place.is_from_counterexample);
     }
-    ways.into_iter().rev().flatten().cloned().collect()
+    let mut states: Vec<Tree> = ways.into_iter().rev().flatten().cloned().collect();
+    let begin = states.len() - 1;
+    states.extend(way);
+    Trail { states, back: back.map(|back| begin + back) }
 }

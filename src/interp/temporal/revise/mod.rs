@@ -7,6 +7,7 @@ mod driver;
 mod order;
 mod plan;
 mod revised;
+mod space;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,10 +15,11 @@ use std::sync::Arc;
 pub use driver::{Failure, Layer, Outcome, Trail, Verdict};
 pub use revised::Revised;
 
-use driver::Driver;
+use driver::{Driver, Scene};
 use revised::{About, shape_of};
 
 use crate::base::{Interrupt, Name, Severity, Span};
+use crate::check::layers::{self, Meter};
 use crate::check::{self, Lasso, Step};
 use crate::graph::{ModelSetup, ModelWorker, RuleId, Stop, Worker};
 use crate::interp::Interpreter;
@@ -170,6 +172,7 @@ impl Interpreter {
         subject: &Subject,
         formulas: &mut Formulas,
         depths: &[u32],
+        watcher: Option<layers::Watcher>,
     ) -> Result<Result<Outcome, Failure>, Refused> {
         let first = depths.first().copied().unwrap_or(1);
         let (property, revised) = self.revise(subject, formulas, (first, &[]))?;
@@ -181,23 +184,21 @@ impl Interpreter {
             memory_max: self.setup.memory_max,
             foreign: self.temporal.clone(),
         };
-        let mut driver = Driver {
+        let temporal = self.temporal.clone();
+        let scene = Scene {
             revised: &revised,
-            compiled: &mut compiled,
-            making: &making,
+            variants: compiled.variants(&making),
             original: subject.setup,
             property,
-            formulas,
             limits: check::Limits {
                 cancel: self.setup.cancel.clone(),
                 memory_max: self.setup.memory_max.map(|bytes| bytes as u64),
                 ..check::Limits::default()
             },
-            machine: Machine::new(subject.setup.theory.clone(), subject.setup.cancel.clone()),
-            explored: 0,
-            rewrites: 0,
+            meter: Meter::new(watcher, None),
+            pool: temporal.pool(),
         };
-        let outcome = driver.run(depths);
+        let outcome = Driver::new(&scene, formulas).run(depths);
         if let Ok(Outcome { layers, .. }) = &outcome
             && let Some(Layer { depth, counterexample_states, .. }) = layers.last()
         {
