@@ -4,6 +4,8 @@
 //! `sorts A B`, `subsort A < B`, `op NAME : D -> R [assoc comm id(E) iter succ(ZERO) minus strings
 //! qids floats]`, one declaration per line.
 
+use std::sync::Arc;
+
 use crate::base::{Name, Span};
 use crate::sorts::{
     Axioms, Hooks, Identity, IdentitySide, Node, OpDecl, Operator, Signature, SortPoset, Special, Tree,
@@ -88,7 +90,7 @@ fn operator(
             comm: has("comm"),
             idem: has("idem"),
             iter: has("iter"),
-            identity: constant("id").map(|term| Identity { side: IdentitySide::Both, term }),
+            identity: constant("id").map(|term| Box::new(Identity { side: IdentitySide::Both, term })),
         },
         prec: None,
         gather: None,
@@ -96,7 +98,7 @@ fn operator(
         strat: None,
         memo: false,
         frozen: Vec::new(),
-        special,
+        special: special.map(Arc::new),
         poly: None,
         hooks: Hooks::default(),
         own: true,

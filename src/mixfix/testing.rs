@@ -4,6 +4,8 @@
 //! attributes `succ(ZERO)`, `minus`, `division`, `strings`, `qids`, `floats`, `true`, `tests` and
 //! `poly` stand for the special hooks and for what elaboration makes of them.
 
+use std::sync::Arc;
+
 use crate::base::{FileId, Name, Span};
 use crate::mixfix::Vars;
 use crate::sorts::{
@@ -222,13 +224,13 @@ impl Spec {
             op.range = bool_kind;
             let domain = vec![self.sig.sorts.kind(kind).error()];
             op.decls = vec![OpDecl { domain, range, ctor: false, metadata: None, span: Span::default() }];
-            op.special = Some(Special {
+            op.special = Some(Arc::new(Special {
                 hook: Name::new("SortTestSymbol"),
                 data: vec![name],
                 more: Vec::new(),
                 ops: Vec::new(),
                 terms: Vec::new(),
-            });
+            }));
             self.sig.add(op);
         }
     }

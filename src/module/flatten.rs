@@ -70,7 +70,7 @@ impl<'a> Flattening<'a> {
         let own_ops: Vec<Option<OpId>> = unit.ops.iter().map(|op| self.declare(op, true)).collect();
         self.own_poly_count = self.polys.len() - imported_polys;
         let mut flat = Flat {
-            signature: Signature::default(),
+            signature: Arc::default(),
             donors: Vec::new(),
             own_ops,
             own_identities: Vec::new(),
@@ -97,7 +97,8 @@ impl<'a> Flattening<'a> {
         }
         flat.own_polys = self.polys[imported_polys..].to_vec();
         flat.polys = self.polys;
-        flat.signature = self.signature;
+        self.signature.shrink();
+        flat.signature = Arc::new(self.signature);
         flat.donors = donors;
         (flat.flawed, flat.unusable) = (self.flawed, self.unusable);
         flat
@@ -394,7 +395,7 @@ impl<'a> Flattening<'a> {
                 strat: None,
                 memo: false,
                 frozen: Vec::new(),
-                special: Some(special),
+                special: Some(Arc::new(special)),
                 poly: None,
                 hooks: Default::default(),
                 own: false,

@@ -1,6 +1,8 @@
 //! Identities and `special` hooks of operators: parsed where they are written, translated into
 //! the signatures that import, rename or instantiate them.
 
+use std::sync::Arc;
+
 use super::flatten::Flattening;
 use super::translate::Translator;
 use super::unit::{Flat, OwnOp, Target, Unit};
@@ -38,7 +40,7 @@ impl Flattening<'_> {
             }
         }
         for (id, identity) in identities {
-            self.signature.op_mut(id).axioms.identity.get_or_insert(identity);
+            self.signature.op_mut(id).axioms.identity.get_or_insert_with(|| Box::new(identity));
         }
         for (id, special) in specials {
             merge_special(&mut self.signature.op_mut(id).special, special);
@@ -90,7 +92,7 @@ impl Flattening<'_> {
 
     fn install_own(&mut self, flat: &Flat) {
         for (id, identity) in &flat.own_identities {
-            self.signature.op_mut(*id).axioms.identity.get_or_insert_with(|| identity.clone());
+            self.signature.op_mut(*id).axioms.identity.get_or_insert_with(|| Box::new(identity.clone()));
         }
         for (id, special) in &flat.own_specials {
             merge_special(&mut self.signature.op_mut(*id).special, special.clone());
@@ -118,6 +120,7 @@ impl Flattening<'_> {
                 && let Some(mut special) = self.resolve_hooks(own, &written.special)
             {
                 special.terms.clear();
+                let special = Arc::new(special);
                 let place = match (id, poly) {
                     (Some(id), _) => {
                         merge_special(&mut self.signature.op_mut(id).special, special.clone());
@@ -168,10 +171,10 @@ impl Flattening<'_> {
                         flat.own_identities.push((id, Identity { side, term: tree }));
                     }
                 }
-                Place::Special(at) => flat.own_specials[at].1.terms.push((name, tree)),
+                Place::Special(at) => Arc::make_mut(&mut flat.own_specials[at].1).terms.push((name, tree)),
                 Place::Poly(at) => {
                     if let Some(special) = &mut self.polys[at].special {
-                        special.terms.push((name, tree));
+                        Arc::make_mut(special).terms.push((name, tree));
                     }
                 }
             }
@@ -252,18 +255,20 @@ enum Place {
     Poly(usize),
 }
 
-fn translate_special(translator: &mut Translator, special: &Special) -> Special {
+fn translate_special(translator: &mut Translator, special: &Special) -> Arc<Special> {
     let ops = special.ops.iter().filter_map(|&(name, id)| Some((name, translator.op(id)?))).collect();
     let terms = special.terms.iter().filter_map(|(name, t)| Some((*name, translator.tree(t)?))).collect();
-    Special { hook: special.hook, data: special.data.clone(), more: special.more.clone(), ops, terms }
+    let (hook, data, more) = (special.hook, special.data.clone(), special.more.clone());
+    Arc::new(Special { hook, data, more, ops, terms })
 }
 
 /// Adds the hooks of a later declaration to those of earlier ones.
-fn merge_special(old: &mut Option<Special>, new: Special) {
+fn merge_special(old: &mut Option<Arc<Special>>, new: Arc<Special>) {
     let Some(old) = old else {
         *old = Some(new);
         return;
     };
+    let (old, new) = (Arc::make_mut(old), Arc::unwrap_or_clone(new));
     if old.hook.as_str().is_empty() {
         (old.hook, old.data) = (new.hook, new.data);
     } else if !new.hook.as_str().is_empty() && (new.hook, &new.data) != (old.hook, &old.data) {

@@ -1,5 +1,7 @@
 //! The elaborated flat module: what the rest of the engine reads.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 use crate::base::{Name, Span};
@@ -88,7 +90,7 @@ pub struct Module {
     pub params: Vec<(Name, Name)>,
     /// Direct imports, automatic ones first.
     pub imports: Vec<(ImportMode, Name)>,
-    pub signature: Signature,
+    pub signature: Arc<Signature>,
     pub memberships: Vec<Membership>,
     pub equations: Vec<Equation>,
     pub rules: Vec<Rule>,

@@ -121,7 +121,7 @@ impl<'a> Translator<'a> {
         if !self.terms.is_empty() && tree.nodes().iter().any(|n| self.is_term(n)) {
             return self.tree_with_terms(tree);
         }
-        let mut out = Tree::default();
+        let mut out = Tree::with_capacity(tree.len());
         for (at, node) in tree.nodes().iter().enumerate() {
             out.push(self.node(node)?, tree.span(at));
         }

@@ -265,13 +265,13 @@ fn visit(unit: &Arc<Unit>, seen: &mut FxHashSet<Name>, order: &mut Vec<Arc<Unit>
 /// The flat signature of a unit, and what others need to translate from it.
 #[derive(Debug)]
 pub(super) struct Flat {
-    pub signature: Signature,
+    pub signature: Arc<Signature>,
     pub donors: Vec<Arc<Unit>>,
     /// For each of the unit's own declarations, its operator (none for polymorphic templates).
     pub own_ops: Vec<Option<OpId>>,
     /// Identities and hooks that the unit's own declarations give.
     pub own_identities: Vec<(OpId, Identity)>,
-    pub own_specials: Vec<(OpId, Special)>,
+    pub own_specials: Vec<(OpId, Arc<Special>)>,
     /// Polymorphic templates with the unit's own last.
     pub polys: Vec<PolyTemplate>,
     pub own_polys: Vec<PolyTemplate>,
@@ -292,7 +292,7 @@ pub struct PolyTemplate {
     /// The attributes, as in an operator (`decls` is empty, kinds are not meaningful).
     pub model: crate::sorts::Operator,
     /// The special attribute; hooks to instances of the template itself do not occur.
-    pub special: Option<Special>,
+    pub special: Option<Arc<Special>>,
 }
 
 /// The unit's own statements, over its flat signature.

@@ -3,6 +3,7 @@
 //! Lines are not wrapped here; that is done where text is written out.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -252,7 +253,7 @@ fn ops(module: &Module) -> Vec<String> {
             let attrs = match declaration_hook(op, number) {
                 Some(special) => {
                     let mut op = op.clone();
-                    op.special = Some(special);
+                    op.special = Some(Arc::new(special));
                     attributes(sig, &op, op.arity(), first, decl.metadata.as_deref())
                 }
                 None => attributes(sig, op, op.arity(), first, decl.metadata.as_deref()),
@@ -266,7 +267,7 @@ fn ops(module: &Module) -> Vec<String> {
 /// Each declaration of quoted identifiers has a hook of its own.
 fn declaration_hook(op: &Operator, number: usize) -> Option<Special> {
     let special = op.special.as_ref().filter(|s| s.hook.as_str() == "QuotedIdentifierSymbol")?;
-    let mut own = special.clone();
+    let mut own = Special::clone(special);
     own.more.clear();
     if number > 0 {
         (own.hook, own.data) = special.more.get(number - 1)?.clone();

@@ -9,6 +9,8 @@ use crate::theory::code;
 
 /// Multisets up to this many words (two per element) are gone through one by one.
 const SCAN_MAX: usize = 48;
+/// From so many words on it pays to look for the first one that fits.
+const SEARCH_MIN: usize = 8;
 
 impl Machine {
     /// `ListSplit`: see [`code::Op::ListSplit`].
@@ -57,6 +59,18 @@ impl Machine {
         true
     }
 
+    /// `Join`: how many words of the call that follows are skipped, because there is nothing new to
+    /// evaluate.
+    #[inline(never)]
+    pub(super) fn join(&mut self, sy: &Symbols, w: u64, spec: u64, base: usize) -> usize {
+        let (n, call) = (spec as u32 as usize, (spec >> 32) as usize);
+        let operands = &mut self.stack[base + code::a(w)..][..n];
+        let t = self.heap.apply(sy, code::imm(w), operands);
+        let is_old = call > 0 && operands.contains(&t);
+        operands[0] = t;
+        if is_old { call } else { 0 }
+    }
+
     /// How many copies of the element with number `index` earlier loops have taken.
     #[inline(always)]
     fn taken(&self, index: u32, count: usize, first: u64, copies: u64, base: usize) -> u32 {
@@ -90,9 +104,18 @@ impl Machine {
         subject.is_node() && header_sym(self.heap.header(subject)) == sym
     }
 
-    /// `BagCheck`.
-    #[inline(never)]
+    /// `BagCheck`: see [`code::Op::BagCheck`].
+    #[inline(always)]
     pub(super) fn bag_check(&self, subject: Term, spec: u64) -> bool {
+        let is_flat = spec >> 56 == 0
+            && self.is_bag(subject, spec as u32)
+            && self.heap.layout(subject) == Layout::Bag as u32;
+        is_flat && self.heap.bag_distinct(subject) >= (spec >> 32 & 0xFF_FFFF) as usize
+            || self.bag_check_closely(subject, spec)
+    }
+
+    #[inline(never)]
+    fn bag_check_closely(&self, subject: Term, spec: u64) -> bool {
         let sy = &self.theory.symbols;
         let sym = spec as u32;
         let least = (spec >> 32 & 0xFF_FFFF) as usize;
@@ -163,8 +186,17 @@ impl Machine {
         {
             // A few elements, most of them of other operators: one look at each.
             let (sym, sy) = (operator(kind, filter), &self.theory.symbols);
-            let is_first = index == 0;
-            let mut is_inside = !is_first;
+            let mut is_inside = index > 0;
+            let mut is_sought = false;
+            if index == 0 && pairs.len() > SEARCH_MIN {
+                if kind == 3 {
+                    let key = self.stack[base + (filter >> 32) as usize];
+                    index = self.first_keyed(pairs, sym, key);
+                    is_sought = true;
+                } else if sy.rank(self.heap.sym(sy, pairs[pairs.len() - 2])) < sy.rank(sym) {
+                    return false;
+                }
+            }
             for pair in pairs[2 * index as usize..].chunks_exact(2) {
                 let element = pair[0];
                 let top = if element.is_node() {
@@ -191,6 +223,9 @@ impl Machine {
                     let is_fixed = self.heap.layout(element) <= Layout::Fixed as u32;
                     let own = if is_fixed { self.heap.arg(element, 0) } else { self.heap.args(element)[0] };
                     if key != own && (!key.is_node() || !own.is_node() || !self.heap.equal(sy, key, own)) {
+                        if is_sought {
+                            return false;
+                        }
                         continue;
                     }
                 }
@@ -231,6 +266,30 @@ impl Machine {
             index += 1;
         }
         false
+    }
+
+    /// The same among the pairs of a flat multiset. Most first arguments are small naturals.
+    #[inline]
+    fn first_keyed(&self, pairs: &[Term], sym: u32, key: Term) -> u32 {
+        let sy = &self.theory.symbols;
+        let rank = sy.rank(sym);
+        let (mut low, mut high) = (0, pairs.len() / 2);
+        while low < high {
+            let middle = (low + high) / 2;
+            let element = pairs[2 * middle];
+            let is_below = if !self.is_bag(element, sym) {
+                sy.rank(self.heap.sym(sy, element)) < rank
+            } else {
+                let is_fixed = self.heap.layout(element) <= Layout::Fixed as u32;
+                let own = if is_fixed { self.heap.arg(element, 0) } else { self.heap.args(element)[0] };
+                match own.is_small() && key.is_small() {
+                    true => own.payload() < key.payload(),
+                    false => self.heap.compare(sy, own, key) == Ordering::Less,
+                }
+            };
+            if is_below { low = middle + 1 } else { high = middle }
+        }
+        low as u32
     }
 
     /// The number of the first element with this operator (and first argument) or beyond.
@@ -278,6 +337,13 @@ impl Machine {
         let value = self.stack[base + (spec >> 16 & 0xFFFF) as usize];
         let copies = (spec >> 32 & 0xFF) as u32;
         let earlier = (spec >> 40 & 0xFF) as usize;
+        if value.is_constant() && self.is_bag(subject, (counters >> 32) as u32) {
+            // Constants come first: a glance at the first element tells most often.
+            let (first, _) = self.heap.bag_nth(subject, 0);
+            if first != value && sy.rank(self.heap.sym(sy, first)) > sy.rank(value.payload()) {
+                return false;
+            }
+        }
         let found = if self.is_bag(subject, (counters >> 32) as u32) {
             let scanned = self.heap.bag_scan(sy, subject, value);
             scanned.unwrap_or_else(|| self.heap.bag_find(sy, subject, value))
@@ -291,6 +357,7 @@ impl Machine {
     }
 
     /// `BagRest`.
+    #[inline(never)]
     pub(super) fn bag_rest(&mut self, sy: &Symbols, may_be_none: bool, specs: [u64; 3], base: usize) -> Term {
         let [spec, first, copies] = specs;
         let subject = self.stack[base + (spec & 0xFFFF) as usize];

@@ -20,7 +20,6 @@ macro_rules! rare {
             | Op::Next
             | Op::Release
             | Op::BuildSort
-            | Op::Join
             | Op::TailBuild
             | Op::FillHole
             | Op::Fast
@@ -41,8 +40,6 @@ macro_rules! rare {
             | Op::TrialStart
             | Op::TrialEnd
             | Op::ListSplit
-            | Op::BagRest
-            | Op::BagRepeated
             | Op::Trace
             | Op::TraceBuiltin
             | Op::TraceBuiltinBag
@@ -362,6 +359,27 @@ impl Machine {
                     } else {
                         jump!(code::imm(w));
                     }
+                }
+                Op::BagRest => {
+                    let specs = [word!(0), word!(1), word!(2)];
+                    skip!(3);
+                    let t = self.bag_rest(sy, code::imm(w) == 1, specs, base!());
+                    set!(code::a(w), t);
+                }
+                Op::BagRepeated => {
+                    let t = reg!(code::a(w));
+                    if let Some((value, rest)) = self.heap.bag_repeated(sy, t, code::n(w) as u32) {
+                        let slots = word!(0);
+                        set!(code::packed(slots, 0), value);
+                        set!(code::packed(slots, 1), rest);
+                        skip!(1);
+                    } else {
+                        jump!(code::imm(w));
+                    }
+                }
+                Op::Join => {
+                    let words = self.join(sy, w, word!(0), base!());
+                    skip!(1 + words);
                 }
                 Op::BagEdit => {
                     let specs = [word!(0), word!(1), word!(2)];

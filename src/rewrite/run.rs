@@ -182,16 +182,6 @@ impl Machine {
                     let t = self.heap.alloc(sym, sort, args);
                     self.stack[a] = t;
                 }
-                Op::Join => {
-                    let a = base + code::a(w);
-                    let (n, call) = (word!(pc) as u32 as usize, (word!(pc) >> 32) as usize);
-                    pc += 1;
-                    let t = self.heap.apply(sy, code::imm(w), &self.stack[a..a + n]);
-                    if call > 0 && self.stack[a..a + n].contains(&t) {
-                        pc += call;
-                    }
-                    self.stack[a] = t;
-                }
                 Op::Iterate => {
                     let a = code::a(w);
                     let count = Int::Small(word!(pc) as u32);
@@ -423,21 +413,6 @@ impl Machine {
                         pc = code::imm(w) as usize;
                     }
                 }
-                Op::BagRest => {
-                    let specs = [word!(pc), word!(pc + 1), word!(pc + 2)];
-                    pc += 3;
-                    let t = self.bag_rest(sy, code::imm(w) == 1, specs, base);
-                    set!(code::a(w), t);
-                }
-                Op::BagRepeated => match self.heap.bag_repeated(sy, reg!(code::a(w)), code::n(w) as u32) {
-                    Some((value, rest)) => {
-                        let slots = word!(pc);
-                        set!(code::packed(slots, 0), value);
-                        set!(code::packed(slots, 1), rest);
-                        pc += 1;
-                    }
-                    None => pc = code::imm(w) as usize,
-                },
                 Op::IfWhole => {
                     if reg!(code::a(w)).is_none() && reg!(code::a(w) + 1).is_none() {
                         pc = code::imm(w) as usize;

@@ -4,7 +4,7 @@
 //! (subsort overloading) share axioms and syntax. Operators are numbered in Maude's order of
 //! creation, which together with the arity gives the order on terms.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
@@ -45,7 +45,7 @@ pub struct Axioms {
     pub comm: bool,
     pub idem: bool,
     pub iter: bool,
-    pub identity: Option<Identity>,
+    pub identity: Option<Box<Identity>>,
 }
 
 /// How an argument position gathers: `E` (<= prec), `e` (< prec), `&` (any).
@@ -112,7 +112,8 @@ pub struct Operator {
     pub memo: bool,
     /// Frozen argument positions, from 0.
     pub frozen: Vec<u32>,
-    pub special: Option<Special>,
+    /// Shared by the instances of a polymorphic operator.
+    pub special: Option<Arc<Special>>,
     pub poly: Option<Poly>,
     pub hooks: Hooks,
     /// Was it declared in this module itself (and not imported)?
@@ -146,6 +147,15 @@ impl Signature {
         self.ops.push(op);
         self.diagrams.push(OnceLock::new());
         id
+    }
+
+    /// Gives back memory, when all operators are there.
+    pub fn shrink(&mut self) {
+        for op in &mut self.ops {
+            op.decls.shrink_to_fit();
+        }
+        self.ops.shrink_to_fit();
+        self.diagrams.shrink_to_fit();
     }
 
     pub fn op(&self, id: OpId) -> &Operator {

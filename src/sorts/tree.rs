@@ -87,6 +87,15 @@ impl PartialEq for Tree {
 impl Eq for Tree {}
 
 impl Tree {
+    /// An empty tree with room for this many nodes.
+    pub fn with_capacity(len: usize) -> Tree {
+        Tree {
+            nodes: Vec::with_capacity(len),
+            sizes: Vec::with_capacity(len),
+            spans: Vec::with_capacity(len),
+        }
+    }
+
     /// Appends a node over the last `node.arity()` subtrees.
     pub fn push(&mut self, node: Node, span: Span) {
         let mut size = 1;
@@ -108,7 +117,7 @@ impl Tree {
 
     /// A tree of one node.
     pub fn leaf(node: Node, span: Span) -> Tree {
-        let mut tree = Tree::default();
+        let mut tree = Tree::with_capacity(1);
         tree.push(node, span);
         tree
     }

@@ -371,6 +371,7 @@ impl Heap {
 
     /// The elements of a multiset that occur at least `k` times: the multiset that is `k` times
     /// in it, as large as possible, and what is left (`NONE` if nothing is).
+    #[inline(never)]
     pub fn bag_repeated(&mut self, sy: &Symbols, t: Term, k: u32) -> Option<(Term, Term)> {
         let first = self.bag_first_multiple(t, 0, k)?;
         let sym = self.sym(sy, t);

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::heap::{Heap, Layout, Term, VAR_SYM};
+use super::heap::{Heap, Layout, Term, VAR_SYM, header_layout, header_sym};
 use super::symbols::{Class, RawKind, Symbols};
 
 /// So many levels are compared by native recursion.
@@ -48,22 +48,26 @@ impl Heap {
     /// Compares the upper levels by native recursion, which needs no memory; the rest, and what
     /// is rare, with a stack.
     fn compare_shallow(&self, sy: &Symbols, a: Term, b: Term, levels: u32) -> Ordering {
-        if a.is_small() && b.is_small() {
-            return a.payload().cmp(&b.payload());
+        if !a.is_node() || !b.is_node() {
+            if a.is_small() && b.is_small() {
+                return a.payload().cmp(&b.payload());
+            }
+            let (fa, fb) = (self.sym(sy, a), self.sym(sy, b));
+            return if fa == fb { self.compare_deep(sy, a, b) } else { sy.rank(fa).cmp(&sy.rank(fb)) };
         }
-        let (fa, fb) = (self.sym(sy, a), self.sym(sy, b));
-        if fa != fb {
-            return sy.rank(fa).cmp(&sy.rank(fb));
+        let (head, other) = (self.header(a), self.header(b));
+        let fa = header_sym(head);
+        if fa != header_sym(other) {
+            return sy.rank(fa).cmp(&sy.rank(header_sym(other)));
         }
-        if levels == 0 || !a.is_node() || !b.is_node() || fa == VAR_SYM {
+        let layout = header_layout(head);
+        if levels == 0 || layout != header_layout(other) || fa == VAR_SYM {
             return self.compare_deep(sy, a, b);
         }
-        let layout = self.layout(a);
-        if layout != self.layout(b) {
-            return self.compare_deep(sy, a, b);
-        }
-        let pair = |x: Term, y: Term| {
-            if x == y { Ordering::Equal } else { self.compare_shallow(sy, x, y, levels - 1) }
+        let pair = |x: Term, y: Term| match () {
+            _ if x == y => Ordering::Equal,
+            _ if x.is_small() && y.is_small() => x.payload().cmp(&y.payload()),
+            _ => self.compare_shallow(sy, x, y, levels - 1),
         };
         if layout <= Layout::Fixed as u32 {
             if matches!(sy.info[fa as usize].class, Class::Free | Class::Cui) {
