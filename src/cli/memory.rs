@@ -37,6 +37,16 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
+/// Asks for large blocks from the system one by one, however large those were that came back: tables that
+/// grow then leave no holes.
+pub fn prepare() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it sets a number that the allocator reads.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 18);
+    }
+}
+
 #[inline(always)]
 fn or_end(place: *mut u8) -> *mut u8 {
     if place.is_null() {

@@ -29,6 +29,7 @@ const SMALL_STACK_BYTES: usize = 1 << 26;
 
 /// Does what the arguments say.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    memory::prepare();
     let cli = match Cli::from_args(args) {
         Ok(cli) => cli,
         Err(error) => {
