@@ -44,7 +44,7 @@ impl Maker {
             strat: None,
             memo: false,
             frozen: Vec::new(),
-            special,
+            special: special.map(std::sync::Arc::new),
             poly: None,
             hooks: Flags::default(),
             own: true,

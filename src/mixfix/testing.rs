@@ -201,7 +201,7 @@ impl Spec {
             strat: None,
             memo: false,
             frozen: Vec::new(),
-            special,
+            special: special.map(std::sync::Arc::new),
             poly: None,
             hooks: Hooks::default(),
             own: true,

@@ -165,13 +165,13 @@ fn numbers() {
         ],
     );
     let zero = Tree::leaf(Node::App { op: OpId(0), arity: 0 }, Span::default());
-    world.sig.op_mut(OpId(1)).special = Some(rwl::sorts::Special {
+    world.sig.op_mut(OpId(1)).special = Some(std::sync::Arc::new(rwl::sorts::Special {
         hook: "SuccSymbol".into(),
         data: Vec::new(),
         more: Vec::new(),
         ops: Vec::new(),
         terms: vec![("zeroTerm".into(), zero)],
-    });
+    }));
     world.sy = rwl::term::Symbols::new(&world.sig);
     let s = |t: T| app(&world, "s", vec![t]);
     let (x, y) = (var(&world, "q0N"), var(&world, "q1N"));

@@ -84,7 +84,7 @@ impl World {
                     comm: has("comm"),
                     idem: has("idem"),
                     iter: has("iter"),
-                    identity,
+                    identity: identity.map(Box::new),
                 },
                 prec: None,
                 gather: None,
