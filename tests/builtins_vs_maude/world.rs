@@ -134,7 +134,7 @@ impl World {
             }
             None => {
                 let data = words.map(Name::new).collect();
-                op.special = Some(Special { hook, data, more: Vec::new(), ops, terms });
+                op.special = Some(std::sync::Arc::new(Special { hook, data, more: Vec::new(), ops, terms }));
             }
         }
     }
