@@ -129,6 +129,7 @@ impl World {
         }
         match &mut op.special {
             Some(special) => {
+                let special = std::sync::Arc::make_mut(special);
                 special.ops.extend(ops);
                 special.terms.extend(terms);
             }
