@@ -10,6 +10,7 @@ use super::part::{Shared, Suffix};
 use super::post::{Census, post, read};
 use super::queue::{Halted, Queue, Task, Violation};
 use super::reader::Reader;
+use super::rounds::Rounds;
 use super::{Layer, Layers};
 use crate::base::Interrupt;
 use crate::graph::{Region, Sprout, Stop};
@@ -33,8 +34,6 @@ pub struct Check<'c, R> {
 /// States at a boundary for each thread, and the depth that is enough whatever is there.
 const AUTO_STATES: usize = 64;
 const AUTO_DEPTH_MAX: u32 = 64;
-/// Steps after which rounds are looked for.
-const ROUNDS_FROM: u32 = 64;
 
 impl<'c, R: Region + Send> Check<'c, R> {
     pub fn new(
@@ -96,29 +95,31 @@ impl<'c, R: Region + Send> Check<'c, R> {
         let mut level = before.level.restarted(None).map(|seed| self.crew.regions[0].plant(seed))?;
         let enough = AUTO_STATES * self.crew.budget.threads;
         let mut taken = 0;
-        // A level from some steps ago, once there have been many.
-        let mut early: Option<(u32, Level<Sprout>)> = None;
+        let mut rounds = Rounds::default();
         while !level.is_empty()
             && steps.map_or(level.len() < enough && taken < AUTO_DEPTH_MAX, |steps| taken < steps)
         {
             let next = match post(&level, &mut self.crew, self.reader, self.meter, true) {
                 Err(Stop::Interrupted(Interrupt::Memory)) => {
                     // The levels before are of no use any more.
+                    rounds.settle(&mut level);
                     self.forget_all_but(&mut level)?;
-                    early = None;
                     post(&level, &mut self.crew, self.reader, self.meter, true)?
                 }
                 next => next?,
             };
             taken += 1;
             if let Some((state, entry)) = next.end {
-                return Ok(Some(self.end(state, entry, before.depth + taken)?));
+                let mut end = Level { seeds: vec![state], ends: vec![1], entries: vec![entry] };
+                rounds.settle(&mut end);
+                return Ok(Some(self.end(state, end.entries[0], before.depth + taken)?));
             }
             level = next.level;
             if let Some(steps) = steps {
-                taken = skip(&mut early, &level, taken, steps);
+                taken = rounds.skip(&mut level, taken, steps);
             }
         }
+        rounds.settle(&mut level);
         self.meter.finish(census.pairs);
         // Where all runs end early, the layer keeps the depth that was asked for.
         self.add(level, before.depth.saturating_add(steps.unwrap_or(taken)))?;
@@ -195,20 +196,4 @@ impl<'c, R: Region + Send> Check<'c, R> {
         };
         self.boundaries.windows(2).map(layer).collect()
     }
-}
-
-/// How many of the steps of a layer are made if so many are: where a level is the same as an earlier
-/// one, entries and all, so are those that follow, and whole rounds of them need not be made. Keeps a
-/// level now and then for this, at twice the steps each time.
-fn skip(early: &mut Option<(u32, Level<Sprout>)>, level: &Level<Sprout>, taken: u32, steps: u32) -> u32 {
-    if let Some((then, known)) = early
-        && known == level
-    {
-        let round = taken - *then;
-        return steps - (steps - taken) % round;
-    }
-    if taken >= ROUNDS_FROM && taken.is_power_of_two() {
-        *early = Some((taken, level.clone()));
-    }
-    taken
 }

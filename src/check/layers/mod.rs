@@ -35,6 +35,7 @@ mod part;
 mod post;
 mod queue;
 mod reader;
+mod rounds;
 mod seeded;
 #[cfg(test)]
 mod tests;

@@ -176,21 +176,33 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
         Ok((self.plant(level.seeds[level.state_of(pair)])?, level.entries[pair].at))
     }
 
+    /// The states of a shortest way of at most so many steps, without its end. Layers may be much
+    /// deeper than there are pairs: rounds that runs make there are of no use.
+    fn way(&mut self, from: Pair, to: Pair, steps_max: u32) -> Result<Way, Stop> {
+        let mut level = Level::single(from.0, [from.1]);
+        let mut steps = 0;
+        while find(&level, to).is_none() {
+            if steps == steps_max {
+                return Err(lost());
+            }
+            level = self.after(level, 1)?;
+            steps += 1;
+        }
+        self.halve(from, to, steps)
+    }
+
     /// The states of a way of exactly so many steps, without its end.
-    fn way(&mut self, from: Pair, to: Pair, steps: u32) -> Result<Way, Stop> {
+    fn halve(&mut self, from: Pair, to: Pair, steps: u32) -> Result<Way, Stop> {
         if steps <= 1 {
             return Ok(vec![(from.0, None); steps as usize]);
         }
         let middle = self.after(Level::single(from.0, [from.1]), steps / 2)?.restarted(None);
         let end = self.after(middle.clone(), steps - steps / 2)?;
-        let is_end = |&pair: &usize| end.entries[pair].at == to.1 && end.seeds[end.state_of(pair)] == to.0;
-        let Some(pair) = (0..end.entries.len()).find(is_end) else {
-            return Err(Stop::Failed("a step between two layers is lost".to_owned()));
-        };
+        let pair = find(&end, to).ok_or_else(lost)?;
         let origin = end.entries[pair].origin as usize;
         let half = (middle.seeds[middle.state_of(origin)], middle.entries[origin].at);
-        let mut way = self.way(from, half, steps / 2)?;
-        way.extend(self.way(half, to, steps - steps / 2)?);
+        let mut way = self.halve(from, half, steps / 2)?;
+        way.extend(self.halve(half, to, steps - steps / 2)?);
         Ok(way)
     }
 
@@ -258,4 +270,14 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
             system.sprouts().into_iter().map(|state| region.seed(state)).collect::<Result<_, Stop>>()?;
         Ok(Run { lasso, seeds })
     }
+}
+
+/// The position of a pair in a level.
+fn find(level: &Level<Sprout>, (seed, at): Pair) -> Option<usize> {
+    let state = level.seeds.iter().position(|&known| known == seed)?;
+    level.range(state).find(|&pair| level.entries[pair].at == at)
+}
+
+fn lost() -> Stop {
+    Stop::Failed("a step between two layers is lost".to_owned())
 }
