@@ -121,6 +121,7 @@ impl Explorer {
     pub fn open_root(&mut self, store: &Store, root: Root) {
         if self.untouched != Some(root) {
             self.close();
+            self.prefetch(store, root);
             self.codec.go_to_root(store, root);
             self.begin(store);
             self.untouched = Some(root);

@@ -80,10 +80,7 @@ impl Region for ModelRegion<'_> {
             }
             while let Some(step) = explorer.step(store)? {
                 match explorer.root(store, step) {
-                    Ok(root) => {
-                        explorer.prefetch(store, root);
-                        out.push((RuleId(step.rule), Sprout(root.to_word())));
-                    }
+                    Ok(root) => out.push((RuleId(step.rule), Sprout(root.to_word()))),
                     Err(full) => return Ok(Err(full)),
                 }
             }
