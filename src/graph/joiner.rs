@@ -46,6 +46,8 @@ pub struct Joiner {
     stage: Stage,
     /// The elements that it matches.
     loops: Loops,
+    /// What is known of the guards of rules in the open state.
+    guards: Box<[Guard]>,
     /// The result that was given last.
     given: Given,
     /// What takes the place of old elements in it, once it has been encoded.
@@ -78,6 +80,15 @@ enum Stage {
     /// Its function is running on the chosen elements and the state, or its code on the state.
     State,
     Whole,
+}
+
+/// Whether the part of a rule's condition holds that depends on the whole state alone.
+#[derive(Clone, Copy)]
+enum Guard {
+    Unknown,
+    Fails,
+    /// After so many rewrites.
+    Holds(u64),
 }
 
 #[derive(Clone, Copy)]
@@ -121,6 +132,7 @@ impl Joiner {
             rule: 0,
             stage: Stage::Begin,
             loops: Loops::default(),
+            guards: vec![Guard::Unknown; join.rules.len()].into(),
             given: Given::Encoded,
             new: Vec::new(),
             is_alike: false,
@@ -152,6 +164,7 @@ impl Joiner {
         self.around = around;
         self.is_settled = false;
         (self.rule, self.stage) = (0, Stage::Begin);
+        self.guards.fill(Guard::Unknown);
         true
     }
 
@@ -296,7 +309,8 @@ impl Joiner {
     /// Goes on with the loops of the rule, to the next result.
     fn choose(&mut self, store: &Store, hands: &mut Hands) -> Result<Option<Target>, Interrupt> {
         let rule = self.join.rules[self.rule].as_ref().expect("its loops are at work");
-        let is_known = (!rule.on_state || rule.test.is_some()) && !self.tuples.is_skipped(self.rule);
+        let is_worth = !rule.on_state || rule.test.is_some() || rule.guarded.is_some();
+        let is_known = is_worth && !self.tuples.is_skipped(self.rule);
         let is_row = is_known && self.loops.is_row();
         let found = loop {
             if !self.loops.descend(&self.soup, rule) {
@@ -335,6 +349,24 @@ impl Joiner {
             }
         };
         let (test, code, on_state) = (rule.test, rule.code, rule.on_state);
+        if let Some(guarded) = &rule.guarded {
+            let (guard, part) = (guarded.guard, guarded.code);
+            // In the order of the condition: what comes first may be what makes the rest come to an end.
+            if let (None, Some(test)) = (found, test)
+                && !self.test(store, test, hands)?
+            {
+                return Ok(None);
+            }
+            let Guard::Holds(rewrites) = self.guard(store, guard, hands)? else {
+                return self.start(store, code, hands);
+            };
+            hands.machine.rewrites += rewrites;
+            match found {
+                Some(outcome) => self.stage = Stage::Known(outcome),
+                None => self.find_out(store, part, hands)?,
+            }
+            return self.resume(hands);
+        }
         match found {
             Some(outcome) if outcome.is_open() => return self.start(store, code, hands),
             Some(outcome) => self.stage = Stage::Known(outcome),
@@ -349,6 +381,27 @@ impl Joiner {
             None => self.find_out(store, code, hands)?,
         }
         self.resume(hands)
+    }
+
+    /// Whether the guard of the rule at work holds in the open state.
+    fn guard(&mut self, store: &Store, code: u32, hands: &mut Hands) -> Result<Guard, Interrupt> {
+        if let Guard::Unknown = self.guards[self.rule] {
+            self.restore(store, hands);
+            let state = hands.steps.term(hands.machine);
+            let elements = hands.codec.terms();
+            self.terms.clear();
+            self.terms.extend(self.loops.chosen().iter().map(|&i| elements[i as usize]));
+            // It does not look at the collector.
+            self.terms.extend([state, state, hands.machine.heap.arg(state, 0)]);
+            let before = hands.machine.rewrites;
+            let holds = hands.machine.start_rule_on(code, &self.terms)?.is_some();
+            if holds {
+                hands.machine.abandon_rule();
+            }
+            let spent = std::mem::replace(&mut hands.machine.rewrites, before) - before;
+            self.guards[self.rule] = if holds { Guard::Holds(spent) } else { Guard::Fails };
+        }
+        Ok(self.guards[self.rule])
     }
 
     /// Are the new elements of the rule at work made one by one?
@@ -547,11 +600,12 @@ impl Joiner {
         let machine = &mut *hands.machine;
         let rule = self.join.rules[self.rule].as_ref().expect("its loops are at work");
         let yields = rule.yields.as_ref().expect("it is a function of elements");
+        let first = rule.guarded.as_ref().map_or(yields.first, |guarded| guarded.first);
         while yielded.is_some() {
             self.fresh.push(machine.rewrites - last);
             last = machine.rewrites;
             for i in 0..yields.count {
-                let element = machine.query_value(yields.first + i as u16);
+                let element = machine.query_value(first + i as u16);
                 machine.kept.push(element);
             }
             if rule.is_certain {
@@ -597,7 +651,9 @@ impl Joiner {
             self.value.begin();
             self.value.end(hands.machine.rewrites - before);
         }
-        if !self.tuples.is_skipped(self.rule) {
+        // Of rules with a guard the results will be noted.
+        let is_guarded = self.join.rules[self.rule].as_ref().is_some_and(|rule| rule.guarded.is_some());
+        if !self.tuples.is_skipped(self.rule) && !(is_open && is_guarded) {
             self.put();
         }
         Ok(is_open)

@@ -186,6 +186,15 @@ impl Machine {
         {
             // A few elements, most of them of other operators: one look at each.
             let (sym, sy) = (operator(kind, filter), &self.theory.symbols);
+            if kind == 3 && index == 0 && earlier == 0 {
+                let key = self.stack[base + (filter >> 32) as usize];
+                if !key.is_node() {
+                    let Some(found) = self.find_keyed(pairs, sym, key) else { return false };
+                    self.stack[base + counter] = Term::small(found as u32 + 1);
+                    self.stack[slot] = pairs[2 * found];
+                    return true;
+                }
+            }
             let mut is_inside = index > 0;
             let mut is_sought = false;
             if index == 0 && pairs.len() > SEARCH_MIN {
@@ -220,8 +229,7 @@ impl Machine {
                     }
                 } else if kind == 3 {
                     let key = self.stack[base + (filter >> 32) as usize];
-                    let is_fixed = self.heap.layout(element) <= Layout::Fixed as u32;
-                    let own = if is_fixed { self.heap.arg(element, 0) } else { self.heap.args(element)[0] };
+                    let own = self.first_argument(element);
                     if key != own && (!key.is_node() || !own.is_node() || !self.heap.equal(sy, key, own)) {
                         if is_sought {
                             return false;
@@ -268,7 +276,25 @@ impl Machine {
         false
     }
 
-    /// The same among the pairs of a flat multiset. Most first arguments are small naturals.
+    /// The first element with this operator and first argument, which is a number or a constant, among
+    /// the pairs of a flat multiset.
+    #[inline]
+    fn find_keyed(&self, pairs: &[Term], sym: u32, key: Term) -> Option<usize> {
+        pairs.chunks_exact(2).position(|pair| {
+            let element = pair[0];
+            self.is_bag(element, sym) && self.first_argument(element) == key
+        })
+    }
+
+    /// The first argument of a node.
+    #[inline(always)]
+    fn first_argument(&self, node: Term) -> Term {
+        let is_fixed = self.heap.layout(node) <= Layout::Fixed as u32;
+        if is_fixed { self.heap.arg(node, 0) } else { self.heap.args(node)[0] }
+    }
+
+    /// The number of the first element with this operator and first argument or beyond, among the pairs
+    /// of a flat multiset. Most first arguments are small naturals.
     #[inline]
     fn first_keyed(&self, pairs: &[Term], sym: u32, key: Term) -> u32 {
         let sy = &self.theory.symbols;
@@ -280,8 +306,7 @@ impl Machine {
             let is_below = if !self.is_bag(element, sym) {
                 sy.rank(self.heap.sym(sy, element)) < rank
             } else {
-                let is_fixed = self.heap.layout(element) <= Layout::Fixed as u32;
-                let own = if is_fixed { self.heap.arg(element, 0) } else { self.heap.args(element)[0] };
+                let own = self.first_argument(element);
                 match own.is_small() && key.is_small() {
                     true => own.payload() < key.payload(),
                     false => self.heap.compare(sy, own, key) == Ordering::Less,

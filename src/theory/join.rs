@@ -72,12 +72,26 @@ pub struct JoinRule {
     /// Takes the elements, and the collector, the whole state and its soup if `on_state`.
     pub code: u32,
     pub on_state: bool,
+    /// The same in two parts, if the condition ends with what depends on the state as a whole alone.
+    pub guarded: Option<Guarded>,
     /// Does it yield exactly once for elements that match in one way?
     pub is_certain: bool,
     /// What it yields; the new state, if it is not said.
     pub yields: Option<Replaced>,
     /// The same, element by element; empty if that would not be the same.
     pub parts: Vec<JoinPart>,
+}
+
+/// A rule in two parts.
+#[derive(Clone, Debug)]
+pub struct Guarded {
+    /// Takes what [`JoinRule::code`] takes, and yields if the end of the condition holds. It does not
+    /// look at the collector, and whether it yields is the same for all elements that match.
+    pub guard: u32,
+    /// All the rest of the rule: takes the elements, and yields at most once.
+    pub code: u32,
+    /// The first register with what it yields.
+    pub first: Reg,
 }
 
 /// One new element of a rule without condition, as a function of the elements that it depends on.
@@ -130,6 +144,7 @@ impl Join {
         for rule in self.rules.iter_mut().flatten() {
             resolve(&mut rule.code);
             rule.test.iter_mut().for_each(resolve);
+            rule.guarded.iter_mut().flat_map(|both| [&mut both.guard, &mut both.code]).for_each(resolve);
             rule.parts.iter_mut().for_each(|part| resolve(&mut part.code));
         }
         self
@@ -220,6 +235,12 @@ impl Compiler<'_> {
             let rule = Rule { condition: before, rhs: Tree::default(), ..self.rules[index].clone() };
             self.element_function(rule, &elements, None)
         });
+        let guarded = match (first, &replaced) {
+            (Some(first), Some((rhs, yields))) => {
+                self.guarded(index, &elements, rest, first, (rhs, yields.count))
+            }
+            _ => None,
+        };
         let rest = on_state.then_some(rest);
         let (rhs, mut yields) = replaced.map_or((rhs, None), |(rhs, yields)| (rhs, Some(yields)));
         self.yields = yields.as_ref().map(|yields| (yields.count, 0));
@@ -232,7 +253,47 @@ impl Compiler<'_> {
             Some(yields) if is_certain && !on_state => self.join_parts(index, &elements, yields, soup),
             _ => Vec::new(),
         };
-        Some(JoinRule { places, patterns: bits, test, code, on_state, is_certain, yields, parts })
+        Some(JoinRule { places, patterns: bits, test, code, on_state, guarded, is_certain, yields, parts })
+    }
+
+    /// A rule in two parts, if its condition from some place on depends on the whole state alone, and
+    /// what is before that has one solution at most. `new` is what replaces old elements, and how many
+    /// registers it takes.
+    fn guarded(
+        &mut self,
+        index: usize,
+        elements: &[usize],
+        rest: Var,
+        first: usize,
+        new: (&Tree, usize),
+    ) -> Option<Guarded> {
+        let rule = self.rules[index].clone();
+        let (before, after) = rule.condition.split_at(first);
+        let is_test = |fragment: &Fragment| matches!(fragment, Fragment::Equal(..) | Fragment::Sort(..));
+        let is_of_whole = |tree: &&Tree| self.depends_on_whole_alone(tree, &rule.lhs);
+        let is_guard = |fragment: &Fragment| is_test(fragment) && fragment.trees().iter().all(is_of_whole);
+        if !before.iter().all(is_test) || !after.iter().all(is_guard) {
+            return None;
+        }
+        let end = Rule { condition: after.to_vec(), rhs: Tree::default(), ..rule.clone() };
+        let guard = self.element_function(end, elements, Some(rest));
+        self.yields = Some((new.1, 0));
+        let start = Rule { condition: before.to_vec(), rhs: new.0.clone(), ..rule };
+        let code = self.element_function(start, elements, None);
+        let (_, first) = self.yields.take().expect("set above");
+        Some(Guarded { guard, code, first })
+    }
+
+    /// Are variables, and operators that may have to be evaluated, only in instances of the left-hand side
+    /// and around these? Then nothing is evaluated that other parts of the rule evaluate, too.
+    fn depends_on_whole_alone(&self, tree: &Tree, lhs: &Tree) -> bool {
+        let wholes: Vec<_> =
+            (0..tree.len()).filter(|&at| lhs.same(lhs.root(), tree, at)).map(|at| tree.range(at)).collect();
+        (0..tree.len()).all(|at| {
+            let is_inside = wholes.iter().any(|whole| whole.contains(&at));
+            let is_around = wholes.iter().any(|whole| tree.range(at).contains(&whole.start));
+            is_inside || is_around || tree.node(at).op().is_some_and(|op| self.plans[op.index()].is_plain())
+        })
     }
 
     /// The new elements of a rule one by one, each with the places that it depends on. None if one depends
