@@ -238,8 +238,12 @@ impl<'s> Checker<'s> {
                 }
                 Err(_) => None,
             };
-            // With a violation at hand, breadth-first search is there to find a shorter one.
-            let bound = if seen.is_some() { 16 * ahead + 20_000 } else { 32 * ahead } as u64;
+            // With a violation at hand, breadth-first search is there to find a shorter one, and the
+            // longer that is the more it may take.
+            let bound = match &seen {
+                Some(run) => 16 * ahead + 20_000 + 1_500 * run.steps.len(),
+                None => 32 * ahead,
+            } as u64;
             let limits = self.bounded(bound);
             let result = match &claim.plan.class {
                 Some(class) => self.check_class(formulas, claim, class, &limits, first_look),

@@ -67,6 +67,9 @@ pub struct Solution {
 
 /// Levels with fewer states are explored by one thread.
 const PARALLEL_MIN: u32 = 1 << 11;
+/// Threads take up so many states of a level together at most. What they have found in such a part has its
+/// final numbers only at its end, so this is what an interrupt loses, and a solution waits for.
+const PART_MAX: u32 = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 15 };
 /// So many states are taken by a thread at once.
 const CHUNK: u32 = 64;
 /// So many states may be on their way to the store.
@@ -93,19 +96,22 @@ pub struct Search {
     successors: u64,
     /// Where steps lead to that are not in the store yet, with the states that they start from.
     pending: Pending<StateId>,
-    /// States found so far. The store may have more if a level is gone through again.
+    /// States found so far. The store may have more if a part is gone through again.
     found: u32,
     /// How deep `current` is, the first state of that level, and the first that is deeper.
     depth: u64,
     level_first: u32,
     level_end: u32,
+    /// The part of the level where `current` is.
+    part_first: u32,
+    part_end: u32,
     /// The state that is being matched, and how many of its matchers have been given.
     matching: Option<u32>,
     given: u64,
     /// After an interrupt: is matching begun anew?
     retries: bool,
-    /// Was a level interrupted that several threads explored? Its states have no final numbers yet.
-    is_level_open: bool,
+    /// Was a part interrupted that several threads explored? Its states have no final numbers yet.
+    is_part_open: bool,
     pub watcher: Option<Watcher>,
     /// Has the initial state been reached (by a step, except with `=>*`)?
     is_initial_reached: bool,
@@ -151,10 +157,12 @@ impl Search {
             depth: 0,
             level_first: 0,
             level_end: 1,
+            part_first: 0,
+            part_end: 1,
             matching: None,
             given: 0,
             retries: false,
-            is_level_open: false,
+            is_part_open: false,
             watcher: None,
             is_initial_reached: false,
             rewrites: 0,
@@ -361,10 +369,10 @@ impl Search {
         }
     }
 
-    /// Opens the next state to be explored, after levels that are left to the team. Is there one?
+    /// Opens the next state to be explored, after parts that are left to the team. Is there one?
     fn open(&mut self) -> Result<bool, Interrupt> {
         loop {
-            if self.current == self.found || self.current == self.level_end {
+            if self.current == self.found || self.current == self.part_end {
                 self.flush()?;
             }
             if self.current == self.found {
@@ -373,6 +381,10 @@ impl Search {
             if self.current == self.level_end {
                 self.depth += 1;
                 (self.level_first, self.level_end) = (self.level_end, self.found);
+            }
+            if self.current == self.part_end {
+                self.part_first = self.current;
+                self.part_end = self.level_end.min(self.current.saturating_add(PART_MAX));
                 self.tried.begin_level();
             }
             let is_probe = self.is_probe();
@@ -382,17 +394,17 @@ impl Search {
             if is_probe {
                 self.probed_from = self.probed_from.min(self.current);
             }
-            let is_start = self.current == self.level_first;
-            if is_start
+            if self.current == self.level_first
                 && !self.is_arranged
                 && self.found >= layout::STATES_MIN
                 && self.found == self.store.len()
             {
                 self.arrange()?;
             }
-            let is_large = !is_probe && self.level_end - self.level_first >= PARALLEL_MIN;
-            let is_known = self.store.len() > self.found && !self.is_level_open;
-            if is_start && is_large && !is_known && self.limits.threads > 1 && self.explore_level()? {
+            let is_start = self.current == self.part_first;
+            let is_large = !is_probe && self.part_end - self.part_first >= PARALLEL_MIN;
+            let is_known = self.store.len() > self.found && !self.is_part_open;
+            if is_start && is_large && !is_known && self.limits.threads > 1 && self.explore_part()? {
                 continue;
             }
             if self.current % CHECK_EVERY == 0 {
@@ -426,17 +438,17 @@ impl Search {
         self.arrow == Arrow::Final && self.depth == self.depth_max
     }
 
-    /// Explores the whole level with all threads. Returns false if there is a solution: then one
-    /// thread must go through the level again. It must also after an interrupt, since states that
+    /// Explores a part of the level with all threads. Returns false if there is a solution: then one
+    /// thread must go through the part again. It must also after an interrupt, since states that
     /// are known already are not looked at.
-    fn explore_level(&mut self) -> Result<bool, Interrupt> {
+    fn explore_part(&mut self) -> Result<bool, Interrupt> {
         let mut team = match self.team.take() {
             Some(team) => team,
             None => Team::new(&self.theory, &self.limits, &self.tried)?,
         };
         let shared = Shared {
             next: AtomicU32::new(self.current),
-            end: self.level_end,
+            end: self.part_end,
             left: Mutex::default(),
             is_full: AtomicBool::new(false),
             is_found: AtomicBool::new(false),
@@ -445,7 +457,7 @@ impl Search {
             watcher: Mutex::new(self.watcher.take()),
             depth: self.depth,
         };
-        let resumes = std::mem::take(&mut self.is_level_open);
+        let resumes = std::mem::take(&mut self.is_part_open);
         if !resumes {
             self.store.begin_level();
         }
@@ -468,7 +480,7 @@ impl Search {
             team.pool.install(|| self.store.end_level(self.limits.threads));
         }
         self.team = Some(team);
-        self.is_level_open = outcome.is_err();
+        self.is_part_open = outcome.is_err();
         outcome?;
         if is_found || resumes {
             self.tried.begin_again();
@@ -481,7 +493,7 @@ impl Search {
             self.fired.iter_mut().zip(tally.fired).for_each(|(all, own)| *all += own);
         }
         self.is_initial_reached = shared.is_initial_reached.into_inner();
-        self.current = self.level_end;
+        self.current = self.part_end;
         self.found = self.store.len();
         Ok(true)
     }

@@ -137,10 +137,10 @@ impl ClaimReport {
         [verdict, grouped(number("states")), time("seconds"), time("cpu_seconds"), memory]
     }
 
-    /// The depths of its layers, and how many states begin a sub-state space before the final layer.
+    /// The depths of its layers, and the number of sub-state spaces of the last but the final one.
     pub(super) fn layers(&self) -> [String; 2] {
         let asked = self.layers.as_deref();
-        let [layers @ .., _] = self.divided() else {
+        let [.., last] = self.divided() else {
             return [asked.unwrap_or_default().to_owned(), String::new()];
         };
         let mut before = 0;
@@ -149,10 +149,10 @@ impl ClaimReport {
             depth.saturating_sub(std::mem::replace(&mut before, depth)).to_string()
         });
         let steps = steps.collect::<Vec<_>>().join(" ");
-        let spaces: u64 = layers.iter().map(|layer| layer["states"].as_u64().unwrap_or_default()).sum();
+        let spaces = last["spaces"].as_u64().unwrap_or_default();
         let steps =
             if asked == Some(&steps) { steps } else { format!("{}: {steps}", asked.unwrap_or("auto")) };
-        [steps, grouped(spaces + 1)]
+        [steps, grouped(spaces)]
     }
 
     /// The layers that it was checked in.
@@ -348,8 +348,13 @@ pub(super) mod tests {
     /// One claim that holds in layers, one that is violated, one without an answer.
     pub fn claims() -> Vec<ClaimReport> {
         let layers = [(3, 1, 35), (6, 45, 95)];
-        let layers =
-            layers.map(|(depth, spaces, states)| Layer { depth, spaces, states, counterexample_states: 0 });
+        let layers = layers.map(|(depth, spaces, states)| Layer {
+            depth,
+            spaces,
+            states,
+            counterexample_states: 0,
+            pairs: None,
+        });
         let layered = CheckReport { layers: layers.to_vec(), states: 1_234_567, ..holding() };
         let mut first = claim("TAS, 5", Verdict::Holds, Some(Verdict::Holds), &layered);
         first.layers = Some("3 3".to_owned());
@@ -369,7 +374,7 @@ pub(super) mod tests {
         let expected = "\
 Table <1>
 claim        verdict                      states   time    cpu  memory  layers  spaces  |  Maude   tool
-TAS, 5       holds                     1,234,567  0.01s  0.02s    8 MB  3 3         36  |     NA  6.14s
+TAS, 5       holds                     1,234,567  0.01s  0.02s    8 MB  3 3         45  |     NA  6.14s
 TAS, flawed  violated, expected holds         15  0.01s  0.02s    8 MB                  |
     rwl check tas.rwl
 

@@ -22,8 +22,12 @@ pub struct CheckReport {
     pub is_valid: bool,
     /// Why it is unknown.
     pub reason: Option<String>,
+    /// Which runs count: labels of rules that they are fair to.
+    pub fair_weak: Vec<String>,
+    pub fair_strong: Vec<String>,
     pub states: u64,
-    pub transitions: u64,
+    /// Not known of all methods.
+    pub transitions: Option<u64>,
     pub rewrites: u64,
     pub time: Time,
     pub peak_memory: u64,
@@ -82,6 +86,8 @@ pub struct Layer {
     /// States at its end, and those where a violation may have begun.
     pub states: u64,
     pub counterexample_states: u64,
+    /// States with where the automaton may be there, if the method has an automaton.
+    pub pairs: Option<u64>,
 }
 
 /// A state where a layer ends.
@@ -99,6 +105,11 @@ impl CheckReport {
         let name = self.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
         let mut out =
             format!("{}: {name}{}\n", paint.put(self.verdict.colour(), self.verdict.text()), self.formula);
+        for (kind, labels) in [("weak", &self.fair_weak), ("strong", &self.fair_strong)] {
+            if !labels.is_empty() {
+                let _ = writeln!(out, "assuming {kind} fairness: {}", labels.join(", "));
+            }
+        }
         if let Some(why) = self.vacuity() {
             let _ = writeln!(out, "vacuous: {why}");
         }
@@ -139,7 +150,7 @@ impl CheckReport {
     pub fn layers_text(&self) -> String {
         let mut out = String::new();
         for (at, layer) in self.layers.iter().enumerate() {
-            let Layer { depth, spaces, states, counterexample_states } = layer;
+            let Layer { depth, spaces, states, counterexample_states, .. } = layer;
             let _ = writeln!(
                 out,
                 "layer: depth {depth}, {spaces} sub-state spaces, {states} states, \
@@ -155,7 +166,7 @@ impl CheckReport {
     /// Where it was checked and what it took.
     pub fn numbers(&self) -> String {
         let states = match self.layers[..] {
-            [] => format!("{} states, {} transitions", self.states, self.transitions),
+            [] => format!("{} states, {} transitions", self.states, self.transitions.unwrap_or_default()),
             // One state may be expanded in several sub-state spaces.
             _ => format!("{} states expanded in layers '{}'", self.states, self.depths()),
         };
@@ -173,8 +184,8 @@ impl CheckReport {
     pub fn json(&self) -> Value {
         let end = |end: &End| json!({"state": end.state, "counterexample": end.is_counterexample});
         let layer = |(at, layer): (usize, &Layer)| {
-            let Layer { depth, spaces, states, counterexample_states } = layer;
-            let mut object = json!({"depth": depth, "spaces": spaces, "states": states,
+            let Layer { depth, spaces, states, counterexample_states, pairs } = layer;
+            let mut object = json!({"depth": depth, "pairs": pairs, "states": states, "spaces": spaces,
                 "counterexample_states": counterexample_states});
             if let Some(ends) = self.ends.get(at) {
                 object["ends"] = ends.iter().map(end).collect();
@@ -184,7 +195,8 @@ impl CheckReport {
         json!({
             "rwl": 1, "command": "check", "name": self.name, "module": self.module, "init": self.init,
             "formula": self.formula, "verdict": self.verdict.text(), "vacuous": self.is_vacuous,
-            "reason": self.reason, "states": self.states, "transitions": self.transitions,
+            "reason": self.reason, "fair_weak": self.fair_weak, "fair_strong": self.fair_strong,
+            "states": self.states, "transitions": self.transitions,
             "rewrites": self.rewrites, "seconds": self.time.real.as_secs_f64(),
             "cpu_seconds": self.time.cpu.as_secs_f64(), "peak_memory_bytes": self.peak_memory,
             "threads": self.threads, "method": self.method,
@@ -230,7 +242,7 @@ pub(super) mod tests {
             formula: "inWs1 |-> inCs1".to_owned(),
             verdict: Verdict::Holds,
             states: 15,
-            transitions: 20,
+            transitions: Some(20),
             rewrites: 73,
             time: Time { cpu: Duration::from_millis(20), real: Duration::from_millis(10) },
             peak_memory: 9_000_000,
@@ -293,7 +305,7 @@ vacuous: what has to be followed by something never happens
 in TAS-CHECK from init: 15 states, 20 transitions, 73 rewrites, 0.01s, 8 MB
 ";
         assert_eq!(vacuous.text(false), expected);
-        let layers = vec![Layer { depth: 2, spaces: 3, states: 6, counterexample_states: 1 }];
+        let layers = vec![Layer { depth: 2, spaces: 3, states: 6, counterexample_states: 1, pairs: Some(7) }];
         let reason = Some("out of memory".to_owned());
         let unknown = CheckReport { verdict: Verdict::Unknown, reason, threads: 1, layers, ..holding() };
         let expected = "\

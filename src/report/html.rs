@@ -56,7 +56,7 @@ fn section(out: &mut String, report: &CheckReport) {
     if !report.layers.is_empty() {
         out.push_str("<table>\n<tr><th>layer depth</th><th>sub-state spaces</th><th>states</th><th>counterexample states</th></tr>\n");
         for layer in &report.layers {
-            let Layer { depth, spaces, states, counterexample_states: cx } = layer;
+            let Layer { depth, spaces, states, counterexample_states: cx, .. } = layer;
             let _ = writeln!(out, "<tr><td>{depth}</td><td>{spaces}</td><td>{states}</td><td>{cx}</td></tr>");
         }
         out.push_str("</table>\n");

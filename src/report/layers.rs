@@ -85,7 +85,10 @@ impl Analysis {
 /// `Check: success`, or why not.
 pub fn layers_verdict(report: &CheckReport) -> String {
     match report.verdict {
-        Verdict::Holds => "Check: success\n".to_owned(),
+        Verdict::Holds => {
+            let vacuous = report.vacuity().map_or_else(String::new, |why| format!("Vacuous: {why}\n"));
+            format!("Check: success\n{vacuous}")
+        }
         Verdict::Violated => format!("Check: failure\n{}", counterexample(report)),
         Verdict::Unknown => {
             format!("Check: unknown\nReason: {}\n", report.reason.as_deref().unwrap_or("not known"))
@@ -143,7 +146,7 @@ mod tests {
         let initialized = Initialized { fields };
         assert_eq!(initialized.text(), expected);
         assert_eq!(initialized.json()["originModule"], "TAS-CHECK");
-        let layer = Layer { depth: 4, spaces: 4, states: 2, counterexample_states: 1 };
+        let layer = Layer { depth: 4, spaces: 4, states: 2, counterexample_states: 1, pairs: None };
         let analysis = Analysis::new(vec![2, 2], &[layer]);
         let expected = "\
 Analyzer:

@@ -20,7 +20,7 @@ pub struct Run {
 #[derive(Clone, Debug)]
 pub struct Step {
     pub state: String,
-    /// The elements of the state's soup, or the whole state.
+    /// The elements of the state's soup, or its arguments with their numbers, or the whole state.
     pub components: Vec<String>,
     /// A label, `unlabeled` or `deadlock`; nothing at the end of a run that need not go on.
     pub rule: Option<String>,
@@ -84,7 +84,10 @@ impl Run {
             let mut parts: Vec<(String, &str)> =
                 self.changes(at).iter().map(|c| (c.text(), colour(c))).collect();
             if parts.is_empty() {
-                parts.push(("nothing changes".to_owned(), "2"));
+                // What changes may be how components are put together.
+                let is_same = self.steps[next].state == step.state;
+                let text = if is_same { "nothing changes" } else { &self.steps[next].state };
+                parts.push((text.to_owned(), "2"));
             }
             let mark = if next > at { mark(next) } else { "+-" };
             let props = Some(&self.steps[next].props[..]).filter(|&props| props != step.props);

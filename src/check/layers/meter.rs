@@ -16,6 +16,8 @@ pub struct Progress {
     pub spaces: usize,
     /// States expanded so far, in all layers.
     pub states: u64,
+    /// Transitions that were found when these were expanded.
+    pub transitions: u64,
     /// Pairs that another sub-state space had verified.
     pub hits: u64,
 }
@@ -32,6 +34,7 @@ pub struct Meter<'a> {
     place: Mutex<(usize, u32, usize)>,
     done: AtomicUsize,
     states: AtomicUsize,
+    transitions: AtomicUsize,
     hits: AtomicUsize,
 }
 
@@ -46,6 +49,7 @@ impl<'a> Meter<'a> {
             place: Mutex::default(),
             done: zero(),
             states: zero(),
+            transitions: zero(),
             hits: zero(),
         }
     }
@@ -84,9 +88,10 @@ impl<'a> Meter<'a> {
         self.tell();
     }
 
-    /// So many states more were expanded, and so many pairs more were known.
-    pub fn add(&self, states: usize, hits: usize) {
+    /// So many states more were expanded, with so many transitions, and so many pairs more were known.
+    pub fn add(&self, states: usize, transitions: usize, hits: usize) {
         self.states.fetch_add(states, Ordering::Relaxed);
+        self.transitions.fetch_add(transitions, Ordering::Relaxed);
         self.hits.fetch_add(hits, Ordering::Relaxed);
         self.tell();
     }
@@ -100,6 +105,7 @@ impl<'a> Meter<'a> {
             done: self.done.load(Ordering::Relaxed).min(spaces),
             spaces,
             states: self.states.load(Ordering::Relaxed) as u64,
+            transitions: self.transitions.load(Ordering::Relaxed) as u64,
             hits: self.hits.load(Ordering::Relaxed) as u64,
         }
     }

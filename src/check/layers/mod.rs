@@ -202,6 +202,8 @@ pub struct Answer {
     pub automaton: usize,
     /// States expanded, in all layers; one state may be expanded several times.
     pub states: u64,
+    /// The transitions that were found then.
+    pub transitions: u64,
     /// Pairs that need not be searched since another sub-state space had verified them.
     pub hits: u64,
 }
@@ -383,9 +385,9 @@ impl<'a> Site<'a> {
     }
 
     fn answer(&self, verdict: Verdict, layers: Vec<Layer>, splits: usize) -> Answer {
-        let Progress { states, hits, .. } = self.meter.progress();
+        let Progress { states, transitions, hits, .. } = self.meter.progress();
         let is_vacuous = verdict == Verdict::Holds && (self.is_trivial() || !self.meter.is_met());
         let automaton = self.reader.automaton.edges.len();
-        Answer { verdict, is_vacuous, layers, splits, automaton, states, hits }
+        Answer { verdict, is_vacuous, layers, splits, automaton, states, transitions, hits }
     }
 }

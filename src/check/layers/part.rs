@@ -115,6 +115,7 @@ pub struct Part<'a, R> {
 #[derive(Default)]
 struct Recent {
     expanded: usize,
+    transitions: usize,
     hits: usize,
     made: usize,
     filled: usize,
@@ -287,6 +288,7 @@ impl<'a, R: Region> Part<'a, R> {
         let table = table.as_ref().expect("just taken");
         let props = region.visit_early(state, &reads, &|target| table.prefetch(target), transitions)?;
         self.shared.meter.meet(props);
+        self.recent.transitions += self.transitions.len() - start;
         if self.transitions.len() == start && reads(props) {
             self.transitions.push((RuleId::DEADLOCK, state));
         }
@@ -305,8 +307,8 @@ impl<'a, R: Region> Part<'a, R> {
 
     /// Tells others what was done since the last time.
     fn tell(&mut self) {
-        let Recent { expanded, hits, made, filled } = std::mem::take(&mut self.recent);
-        self.shared.meter.add(expanded, hits);
+        let Recent { expanded, transitions, hits, made, filled } = std::mem::take(&mut self.recent);
+        self.shared.meter.add(expanded, transitions, hits);
         if let Some(table) = &self.table
             && self.shared.cache.note(table, made, filled, || self.shared.budget.room())
         {

@@ -34,13 +34,14 @@ pub fn post<R: Region + Send>(
 ) -> Result<Post, Stop> {
     let expand = |region: &mut R, chunk: Range<usize>| {
         let mut found = Found::default();
-        let mut out = Vec::new();
+        let (mut out, mut transitions) = (Vec::new(), 0);
         for index in chunk {
             let start = found.targets.len();
             let reads = |props| level.entries(index).iter().any(|entry| reader.reads(entry.at, props));
             out.clear();
             let props = region.visit(level.seeds[index], &reads, &mut out)?;
             meter.meet(props);
+            transitions += out.len();
             if out.is_empty() && reads(props) {
                 found.targets.push(level.seeds[index]);
             }
@@ -52,7 +53,7 @@ pub fn post<R: Region + Send>(
             }
             found.rows.push((props, (found.targets.len() - start) as u32));
         }
-        meter.add(found.rows.len(), 0);
+        meter.add(found.rows.len(), transitions, 0);
         Ok(found)
     };
     let mut gather = Gather::default();

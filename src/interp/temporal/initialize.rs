@@ -131,11 +131,15 @@ impl Interpreter {
             (Form::Eventual, _) => eventual(&mut formulas, next()),
         };
         let (claim, class) = self.told(host, promised)?;
+        let mut element = None;
         if let Some(sorts) = &sorts {
-            let element = Some(sorts.element.0);
-            let subject = Subject { module: &module, setup: &setup, formula: claim.formula, element };
+            let own = Some(sorts.element.0);
+            let subject = Subject { module: &module, setup: &setup, formula: claim.formula, element: own };
             match self.revise(&subject, &mut formulas, (1, &[])) {
-                Ok(_) => fields.insert(1, ("reviseModule", revised_name(module.name).to_string())),
+                Ok(_) => {
+                    fields.insert(1, ("reviseModule", revised_name(module.name).to_string()));
+                    element = own;
+                }
                 Err(Refused::Stopped(interrupt)) => {
                     self.stopped_at(host, None, interrupt);
                     return None;
@@ -155,7 +159,7 @@ impl Interpreter {
         fields.push(("property", format!("{} ({class})", claim.text)));
         let model = layered_model(&setup);
         let progress = Progress::default();
-        Some((Session { module, setup, claim, formulas, model, progress }, Initialized { fields }))
+        Some((Session { module, setup, claim, formulas, model, element, progress }, Initialized { fields }))
     }
 
     /// What came out, unless it is a message, which is told.

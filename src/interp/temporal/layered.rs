@@ -9,7 +9,7 @@ use super::run::{Describer, Planted};
 use crate::base::{Diagnostic, Severity};
 use crate::check::layers::{self, Division, Layers, Options, Progress, Reason, Saving, Verdict};
 use crate::check::{self, Fairness};
-use crate::graph::{Model, ModelSetup, Regions, Stop};
+use crate::graph::{Model, ModelSetup, Regions, RuleId, Stop};
 use crate::interp::command::since;
 use crate::interp::pace::Pace;
 use crate::interp::{Host, Interpreter, LineSink};
@@ -73,8 +73,10 @@ impl Interpreter {
         if let Some(directory) = request.checkpoint.as_ref().filter(|_| request.resume)
             && !host.is_directory(directory)
         {
-            let message = format!("{}: there is no checkpoint", directory.display());
-            return self.say(host, &Diagnostic::new(Severity::Error, "checkpoint", message, None));
+            // Whoever starts it again after a crash need not know whether something had been saved.
+            let message =
+                format!("{}: there is no checkpoint yet, so this is the start", directory.display());
+            self.say(host, &Diagnostic::new(Severity::Advisory, "checkpoint", message, None));
         }
         for (number, claim) in claims.iter().enumerate() {
             let saving = request.checkpoint.as_ref().map(|all| {
@@ -175,7 +177,7 @@ impl Interpreter {
         formulas: &mut Formulas,
         answer: layers::Answer,
     ) -> CheckReport {
-        let LayeredWork { module, setup, claim, model, start, .. } = work;
+        let LayeredWork { module, setup, fairness, claim, model, start } = work;
         let mut report = CheckReport {
             name: claim.name.clone(),
             module: module.name.to_string(),
@@ -184,6 +186,9 @@ impl Interpreter {
             method: Some(Method::Native.text()),
             layers: depths(&answer.layers),
             states: answer.states,
+            transitions: Some(answer.transitions),
+            fair_weak: labels(module, &fairness.weak),
+            fair_strong: labels(module, &fairness.strong),
             rewrites: claim.rewrites + model.rewrites(),
             time: since(*start, host.time()),
             peak_memory: host.peak_memory(),
@@ -222,7 +227,7 @@ impl Interpreter {
         match reason {
             Reason::Stopped(stop) => self.unknown(stop),
             Reason::Component => "the memory limit was reached: a part of the state space does not fit, \
-                however it is divided"
+                however it is divided; give it more with --memory"
                 .to_owned(),
             Reason::Elsewhere(text) => text.clone(),
             Reason::Divided => "the final layer has not been checked".to_owned(),
@@ -256,6 +261,7 @@ pub(super) fn depths(layers: &[layers::Layer]) -> Vec<report::Layer> {
             spaces: layer.spaces as u64,
             states: layer.end.states as u64,
             counterexample_states: layer.end.counterexample_states as u64,
+            pairs: Some(layer.end.pairs as u64),
         }
     };
     layers.iter().map(layer).collect()
@@ -269,7 +275,7 @@ pub(super) fn watcher(show: LineSink) -> impl Fn(&Progress) + Sync {
     move |progress: &Progress| {
         let Ok(mut state) = state.try_lock() else { return };
         let (show, pace, began) = &mut *state;
-        let Progress { layer, depth, done, spaces, states, hits } = *progress;
+        let Progress { layer, depth, done, spaces, states, hits, .. } = *progress;
         if began.0 != layer {
             *began = (layer, done, Instant::now());
         }
@@ -279,4 +285,13 @@ pub(super) fn watcher(show: LineSink) -> impl Fn(&Progress) + Sync {
             show(&layers_progress(layer, depth, (done, spaces), states, hits, time, rest));
         }
     }
+}
+
+/// The labels of the rules that each condition of fairness is about.
+pub(super) fn labels(module: &Module, conditions: &[Vec<RuleId>]) -> Vec<String> {
+    let label = |rules: &Vec<RuleId>| {
+        let rule = rules.first().and_then(|rule| module.rules.get(rule.index()));
+        rule.and_then(|rule| rule.attrs.label).map(|label| label.to_string())
+    };
+    conditions.iter().filter_map(label).collect()
 }

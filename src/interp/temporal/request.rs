@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 
 use super::formula::apply;
-use super::layered::{LayersRequest, Method};
+use super::layered::{LayersRequest, Method, labels};
 use super::run::Describer;
 use super::vocabulary::{Vocabulary, reason};
 use crate::base::{Diagnostic, Interrupt, Severity, Span};
@@ -125,11 +125,22 @@ impl Interpreter {
         let (op, vocabulary) = self.vocabulary(host, module, None)?;
         let state_kind = module.signature.op(op).domain[0];
         let initial = self.term_argument(host, module, ("--init", &request.init), &[state_kind])?;
+        self.ground(host, ("--init", &request.init), &initial)?;
         let fairness = self.fairness(host, module, request)?;
         let trees = self.claimed(host, module, request, op, &vocabulary)?;
         let (mut setup, claims, formulas) = self.modelled(host, module, &vocabulary, &initial, trees)?;
         setup.memory_max = setup.memory_max.or(request.memory);
         Some(Prepared { setup, fairness, claims, formulas })
+    }
+
+    /// Refuses a term with variables: what is said of it would be said of no state or formula.
+    fn ground(&mut self, host: &mut dyn Host, (option, text): (&str, &str), tree: &Tree) -> Option<()> {
+        let vars = tree.vars();
+        let Some(var) = vars.first() else { return Some(()) };
+        let message = format!("{option} `{text}` has a variable, {}", var.name);
+        let hint = "give a term without variables; to search from many states, make one that leads to them";
+        self.say(host, &Diagnostic::new(Severity::Error, "open-subject", message, None).hint(hint));
+        None
     }
 
     /// What the module calls things, if it is about formulas; `place` is where it was named.
@@ -215,6 +226,7 @@ impl Interpreter {
         let temporal = self.temporal.clone();
         let options = temporal.options(&self.setup.cancel);
         let limits = check::Limits { memory_max, ..options.limits.clone() };
+        let Fairness { weak, strong } = fairness.clone();
         let (fairness, counterexample) = (fairness.clone(), self.setup.counterexample);
         let options = check::Options { fairness, counterexample, limits, ..options };
         let mut checker = match Checker::new(&model, temporal.pool(), options) {
@@ -249,7 +261,9 @@ impl Interpreter {
                 init: init.clone(),
                 formula: claim.text.clone(),
                 states: answer.states as u64,
-                transitions: answer.transitions as u64,
+                transitions: Some(answer.transitions as u64),
+                fair_weak: labels(module, &weak),
+                fair_strong: labels(module, &strong),
                 rewrites: claim.rewrites + model.rewrites() - before,
                 time: since(start, host.time()),
                 peak_memory: host.peak_memory(),
@@ -348,6 +362,7 @@ impl Interpreter {
             let mut trees = Vec::new();
             for text in &request.formulas {
                 let tree = self.term_argument(host, module, ("--formula", text), &[kind])?;
+                self.ground(host, ("--formula", text), &tree)?;
                 let name = self.definition(module, &tree).map(|_| self.print(module, &tree));
                 trees.push((name, tree));
             }

@@ -57,7 +57,10 @@ impl<S: States> Describer<'_, S> {
                 state: print(&tree),
                 components: components(&self.module.signature, &tree)
                     .into_iter()
-                    .map(|at| print(&tree.subtree(at)))
+                    .map(|Component { place, at }| {
+                        let text = print(&tree.subtree(at));
+                        place.map_or(text.clone(), |place| format!("#{place}: {text}"))
+                    })
                     .collect(),
                 rule: self.rule(step.rule),
                 props: holds.map(|prop| self.props[prop.index()].clone()).collect(),
@@ -78,20 +81,36 @@ impl<S: States> Describer<'_, S> {
     }
 }
 
-/// Where the components of a state are: the elements of its soup, which may be wrapped, or its
-/// arguments, or all of it.
-fn components(sig: &Signature, tree: &Tree) -> Vec<usize> {
+/// A part of a state.
+struct Component {
+    /// Which argument it is, or is in, if there are several where it could be.
+    place: Option<usize>,
+    at: usize,
+}
+
+/// The components of a state: the elements of its soup, which may be wrapped, or its arguments, or all
+/// of it.
+fn components(sig: &Signature, tree: &Tree) -> Vec<Component> {
     let is_soup = |at: usize| match tree.node(at) {
         Node::App { op, .. } => sig.op(*op).axioms.assoc && sig.op(*op).axioms.comm,
         _ => false,
     };
     let root = tree.root();
     let args = tree.args(root);
+    let anywhere = |parts: Vec<usize>| parts.into_iter().map(|at| Component { place: None, at }).collect();
     match args[..] {
-        _ if is_soup(root) => args,
-        [one] if is_soup(one) => tree.args(one),
-        [] | [_] => vec![root],
-        // A tuple, perhaps of soups.
-        _ => args.into_iter().flat_map(|arg| if is_soup(arg) { tree.args(arg) } else { vec![arg] }).collect(),
+        _ if is_soup(root) => anywhere(args),
+        [one] if is_soup(one) => anywhere(tree.args(one)),
+        [] | [_] => anywhere(vec![root]),
+        // A tuple, perhaps of soups. What is in the only soup needs no place.
+        _ => {
+            let has_one_soup = args.iter().filter(|&&arg| is_soup(arg)).count() == 1;
+            let of_argument = |(number, arg): (usize, usize)| {
+                let place = Some(number + 1).filter(|_| !(has_one_soup && is_soup(arg)));
+                let parts = if is_soup(arg) { tree.args(arg) } else { vec![arg] };
+                parts.into_iter().map(move |at| Component { place, at })
+            };
+            args.into_iter().enumerate().flat_map(of_argument).collect()
+        }
     }
 }

@@ -10,14 +10,16 @@ use std::sync::Arc;
 use super::function::Temporal;
 use super::layered::{LayeredWork, depths, layered_model};
 use super::request::Claim;
+use super::revise::Subject;
 use crate::base::{Diagnostic, Span, nearest};
 use crate::check::Fairness;
 use crate::check::layers::{self, Division, Layers, Options, Reason, Verdict};
-use crate::graph::{Model, ModelSetup};
+use crate::graph::{Model, ModelSetup, Regions};
 use crate::interp::{Host, Interpreter};
 use crate::logic::Formulas;
 use crate::module::Module;
 use crate::report::{self, Analysis, Answer, CheckReport};
+use crate::sorts::{SortId, Tree};
 use crate::syntax::tree::{Command, Token};
 
 /// What is being checked in layers, and how far that has come.
@@ -28,6 +30,8 @@ pub struct Session {
     pub(super) formulas: Formulas,
     /// Its store has the states of the boundaries.
     pub(super) model: Model,
+    /// The sort of components, if there is a revised module.
+    pub(super) element: Option<SortId>,
     pub(super) progress: Progress,
 }
 
@@ -55,6 +59,8 @@ pub const SOLVER_WORDS: &[&str] = &[
     "solver-help",
 ];
 
+/// So many counterexample states get equations in the revised module that a session shows.
+const EQUATIONS_MAX: u64 = 1000;
 /// More threads than this are certainly a mistake.
 const CORES_MAX: usize = 1024;
 
@@ -170,7 +176,7 @@ impl Interpreter {
 
     /// More layers, then the final one if it is wanted; says what came out.
     fn proceed(&mut self, host: &mut dyn Host, session: &mut Session, more: Layers, conquer: bool) {
-        let Session { module, setup, claim, formulas, model, progress } = session;
+        let Session { module, setup, claim, formulas, model, element, progress } = session;
         let layers = match more {
             Layers::Auto => Layers::Auto,
             Layers::Depths(more) => Layers::Depths([&progress.depths[..], &more[..]].concat()),
@@ -188,12 +194,38 @@ impl Interpreter {
         progress.layers = depths(&answer.layers);
         let analysis = Analysis::new(progress.depths.clone(), &progress.layers);
         if let Verdict::Unknown(Reason::Divided) = answer.verdict {
-            return host.answer(&Answer::Analyzed(analysis));
+            host.answer(&Answer::Analyzed(analysis));
+        } else {
+            let report = self.layered_report(host, &work, formulas, answer);
+            self.setup.cancel.clear();
+            host.answer(&Answer::LayersChecked(analysis, Box::new(report.clone())));
+            progress.report = Some(report);
         }
-        let report = self.layered_report(host, &work, formulas, answer);
-        self.setup.cancel.clear();
-        host.answer(&Answer::LayersChecked(analysis, Box::new(report.clone())));
-        progress.report = Some(report);
+        if let Some(element) = *element {
+            let states = self.counterexample_states(&work, formulas, progress);
+            let subject = Subject { module, setup, formula: claim.formula, element: Some(element) };
+            let depth = progress.depths.iter().sum::<u32>().max(1);
+            // It is there to be looked at: what cannot be said of it changes no answer.
+            let _ = self.revise(&subject, formulas, (depth, &states));
+        }
+    }
+
+    /// The counterexample states where the last layer ends; none if there are so many that nobody would
+    /// read their equations.
+    fn counterexample_states(
+        &self,
+        work: &LayeredWork,
+        formulas: &mut Formulas,
+        progress: &Progress,
+    ) -> Vec<Tree> {
+        if progress.layers.last().is_none_or(|last| last.counterexample_states > EQUATIONS_MAX) {
+            return Vec::new();
+        }
+        let mut region = work.model.region();
+        let layers = progress.division.ends(&mut region, formulas, work.claim.formula);
+        let ends = layers.unwrap_or_default().into_iter().next_back().unwrap_or_default();
+        let ends = ends.into_iter().filter(|end| end.is_counterexample);
+        ends.filter_map(|end| region.term(end.seed).ok()).collect()
     }
 
     fn show_counterexample(&mut self, host: &mut dyn Host, session: &mut Session) {

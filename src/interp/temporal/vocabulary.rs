@@ -89,7 +89,9 @@ pub fn reason(stop: &Stop) -> String {
     match stop {
         Stop::Interrupted(Interrupt::Cancelled) => "interrupted".to_owned(),
         Stop::Interrupted(Interrupt::Time) => "the time limit was reached".to_owned(),
-        Stop::Interrupted(Interrupt::Memory) => "the memory limit was reached".to_owned(),
+        Stop::Interrupted(Interrupt::Memory) => {
+            "the memory limit was reached; give it more with --memory".to_owned()
+        }
         Stop::Interrupted(Interrupt::Depth) => "`=>` conditions are nested too deeply".to_owned(),
         Stop::States(limit) => format!("more than {limit} states"),
         Stop::Failed(why) => why.clone(),

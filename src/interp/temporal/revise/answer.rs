@@ -138,5 +138,6 @@ fn layer(layer: &Layer) -> report::Layer {
         spaces: *node_sets as u64,
         states: states.len() as u64,
         counterexample_states: counterexample_states.len() as u64,
+        pairs: None,
     }
 }

@@ -313,7 +313,7 @@ impl<'a> Driver<'a> {
             if !matches!(found, Ok(Found::Ends(_))) {
                 first.fetch_min(at, Ordering::Relaxed);
             }
-            meter.add(space.explored as usize, 0);
+            meter.add(space.explored as usize, 0, 0);
             meter.finish(1);
             Some((found, space.explored, space.rewrites))
         };

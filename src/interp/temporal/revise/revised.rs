@@ -158,7 +158,11 @@ pub fn shape_of(
     let (&Node::App { op: top, .. }, &[inner]) = (state.node(root), &args[..]) else {
         return Err("it has no operator with one argument at its top, as `{_}` in {a b c}".to_owned());
     };
-    let is_soup = |op: OpId| sig.op(op).axioms.assoc && sig.op(op).axioms.comm;
+    // Sums of numbers are no soups.
+    let is_soup = |op: OpId| {
+        let op = sig.op(op);
+        op.axioms.assoc && op.axioms.comm && op.special.is_none()
+    };
     let kind = sig.op(top).domain[0];
     let soup = match state.node(inner) {
         Node::App { op, .. } if is_soup(*op) => Some(*op),
