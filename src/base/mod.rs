@@ -16,7 +16,7 @@ pub use limits::{Cancel, Interrupt};
 pub use name::Name;
 pub use size::{bytes, size_text};
 pub use source::{FileId, SourceMap, Span};
-pub use threads::pool;
+pub use threads::{THREADS_MAX, pool};
 
 /// Defines an index type: a `u32` that only indexes one kind of table.
 #[macro_export]

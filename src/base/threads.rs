@@ -2,6 +2,9 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+/// More threads than this are certainly a mistake.
+pub const THREADS_MAX: usize = 1024;
+
 /// A pool of so many threads, whose names start with the given one; none if the system has no room.
 pub fn pool(count: usize, name: &'static str) -> Option<ThreadPool> {
     let named = move |i| format!("{name}-{i}");

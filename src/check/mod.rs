@@ -238,12 +238,11 @@ impl<'s> Checker<'s> {
                 }
                 Err(_) => None,
             };
-            // With a violation at hand, breadth-first search is there to find a shorter one, and the
-            // longer that is the more it may take.
+            // With a violation at hand, breadth-first search is there to find a shorter one.
             let bound = match &seen {
-                Some(run) => 16 * ahead + 20_000 + 1_500 * run.steps.len(),
-                None => 32 * ahead,
-            } as u64;
+                Some(run) => effort(16 * ahead, run),
+                None => 32 * ahead as u64,
+            };
             let limits = self.bounded(bound);
             let result = match &claim.plan.class {
                 Some(class) => self.check_class(formulas, claim, class, &limits, first_look),
@@ -299,13 +298,13 @@ impl<'s> Checker<'s> {
                 // start, if not too much must be explored to see it.
                 let root = self.space.initial()?;
                 let target = Target::with_cycle(claim.automaton()?, &self.fair);
-                let limits = self.bounded(4 * self.space.len() as u64 + 20_000);
+                let known = target.explore(&mut self.space, root, limits, Extent::Known)?;
+                let known = known.ok_or(Failure::Check(CheckError::Disagreement))?;
+                let limits = self.bounded(effort(4 * self.space.len(), &known));
                 let extent = Extent::All { first_look: FIRST_LOOK };
-                let found = match target.explore(&mut self.space, root, &limits, extent) {
-                    Err(_) => target.explore(&mut self.space, root, &limits, Extent::Known)?,
-                    Ok(found) => found,
-                };
-                Ok(Verdict::Violated(found.ok_or(Failure::Check(CheckError::Disagreement))?))
+                let near = target.explore(&mut self.space, root, &limits, extent).ok().flatten();
+                let is_shorter = |near: &Lasso| near.steps.len() < known.steps.len();
+                Ok(Verdict::Violated(near.filter(is_shorter).unwrap_or(known)))
             }
         }
     }
@@ -400,6 +399,12 @@ const IMITATED_PAIRS: u64 = 10_000_000;
 struct Claim<'a> {
     normal: Formula,
     plan: &'a Plan,
+}
+
+/// How many states may be explored to find a shorter run than this one: some, and the longer it is the
+/// more.
+fn effort(some: usize, run: &Lasso) -> u64 {
+    (some + 20_000 + 1_500 * run.steps.len()) as u64
 }
 
 impl Claim<'_> {

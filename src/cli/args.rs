@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::base::THREADS_MAX;
 use crate::base::bytes;
 use crate::check::layers::Layers;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -308,7 +309,7 @@ pub struct SearchArgs {
 #[derive(Args, Clone, Debug)]
 pub struct Common {
     /// Worker threads (default: all cores)
-    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = thread_count, allow_negative_numbers = true)]
     pub threads: Option<usize>,
     /// Memory that a command may use for states and tables, such as 2G or 500M
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -504,6 +505,16 @@ fn translate(arg: OsString) -> OsString {
         None => *known == flag,
     });
     if known { format!("-{text}").into() } else { arg }
+}
+
+/// A number of threads.
+fn thread_count(text: &str) -> Result<usize, String> {
+    let threads = positive(text)?;
+    if threads > THREADS_MAX {
+        Err(format!("more than {THREADS_MAX} threads are too many"))
+    } else {
+        Ok(threads)
+    }
 }
 
 /// A number from 1 on.

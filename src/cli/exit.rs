@@ -28,7 +28,7 @@ impl ExitCode {
             ExitCode::BadInput
         } else if status.violated {
             ExitCode::Violated
-        } else if status.stopped {
+        } else if status.stopped || status.gave_up {
             ExitCode::Unknown
         } else {
             ExitCode::Success

@@ -69,7 +69,7 @@ pub struct Solution {
 const PARALLEL_MIN: u32 = 1 << 11;
 /// Threads take up so many states of a level together at most. What they have found in such a part has its
 /// final numbers only at its end, so this is what an interrupt loses, and a solution waits for.
-const PART_MAX: u32 = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 15 };
+const PART_MAX: u32 = if cfg!(debug_assertions) { PARALLEL_MIN } else { 1 << 15 };
 /// So many states are taken by a thread at once.
 const CHUNK: u32 = 64;
 /// So many states may be on their way to the store.

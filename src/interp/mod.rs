@@ -94,6 +94,8 @@ pub struct Status {
     pub violated: bool,
     /// A command was interrupted or reached a limit.
     pub stopped: bool,
+    /// Likewise, but what follows it need not suffer.
+    pub gave_up: bool,
     /// The last text ended in the middle of an item.
     pub unfinished: bool,
     /// We have a bug: something panicked.
@@ -410,9 +412,13 @@ impl Interpreter {
 
     /// The same, for what no command asked for.
     fn stopped_at(&mut self, host: &mut dyn Host, place: Option<Span>, interrupt: Interrupt) {
-        self.status.stopped = true;
+        let interrupt = self.reason(interrupt);
+        match interrupt {
+            Interrupt::Depth => self.status.gave_up = true,
+            _ => self.status.stopped = true,
+        }
         self.setup.cancel.clear();
-        let (word, message) = match self.reason(interrupt) {
+        let (word, message) = match interrupt {
             Interrupt::Cancelled => {
                 host.answer(&Answer::Stopped("Interrupted."));
                 return;

@@ -125,6 +125,35 @@ fn a_violation_is_shown_step_by_step() {
     );
 }
 
+/// The arguments of a state are told apart, whatever they are; a constant without an equation is no formula.
+#[test]
+fn arguments_that_change_are_named() {
+    let spec = Spec::new(
+        "swap",
+        "load model-checker
+mod SWAP is
+  protecting NAT .
+  including MODEL-CHECKER .
+  sort Two .
+  subsort Two < State .
+  op <_,_> : Nat Nat -> Two [ctor] .
+  vars N M : Nat .
+  rl [swap] : < N, M > => < M, N > .
+  op init : -> Two .
+  eq init = < 1, 2 > .
+  op both : Nat -> Prop .
+  eq < N, N > |= both(N) = true .
+  ops meet later : -> Formula .
+  eq meet = <> both(1) .
+endm
+",
+    );
+    let (code, said, errors) = spec.check(&[]);
+    assert_eq!(code, 1);
+    assert!(said.ends_with(" +- 0  swap  #1: 2 -> 1, #2: 1 -> 2\n"), "{said}");
+    assert!(errors.contains("formula later has no equation"), "{errors}");
+}
+
 #[test]
 fn a_counterexample_in_json_has_prefix_and_cycle() {
     let (_, objects) = lamps("json").json(&["--formula", "<> lit(0)", "--init", "dead"]);
@@ -154,6 +183,10 @@ fn fairness_rules_out_runs() {
         assert_eq!(verdict(&["--fair-strong", "on,off"]), (1, "violated".to_owned()));
         assert_eq!(verdict(&["--fair-strong", "on,break"]), (0, "holds".to_owned()));
     }
+    let (_, said, _) = spec.check(&["--formula", "<> lit(1)", "--fair-strong", "on,break"]);
+    assert!(said.contains("\nassuming strong fairness: on, break\n"), "{said}");
+    let (_, objects) = spec.json(&["--formula", "<> lit(1)", "--fair-weak", "off", "--layers", "1"]);
+    assert_eq!((&objects[0]["fair_weak"][0], &objects[0]["fair_strong"][0]), (&"off".into(), &Value::Null));
     let (code, said, errors) = spec.check(&["--fair-weak", "onn"]);
     assert_eq!((code, said.as_str()), (2, ""));
     assert!(errors.contains("no rule of LAMPS-CHECK has the label onn"), "{errors}");
@@ -235,6 +268,9 @@ fn wrong_input_is_refused() {
         (&["--module", "LAMPS-CHEK"], "LAMPS-CHECK"),
         (&["--module", "LAMPS"], "import MODEL-CHECKER"),
         (&["--module", "MODEL-CHECKER"], "--init:1:"),
+        (&["--init", "{lamp[0]: N:Nat}"], "--init `{lamp[0]: N:Nat}` has a variable, N"),
+        (&["--formula", "[] lit(M:Nat)"], "--formula `[] lit(M:Nat)` has a variable, M"),
+        (&["--threads", "5000"], "more than 1024 threads are too many"),
     ] {
         let (code, said, errors) = spec.check(args);
         assert_eq!((code, said.as_str()), (2, ""), "{args:?}");

@@ -142,6 +142,19 @@ fn layers_go_on_where_the_last_one_ended() {
     assert!(said.ends_with("|= inCs1\n") || said.contains("A run of "), "{said}");
 }
 
+/// The revised module has the bound and the counterexample states of the last layer.
+#[test]
+fn the_revised_module_follows() {
+    let initialize = "(initialize[TAS-CHECK, init, lofree1, lofree2, OComp, Soup{OComp}])\n";
+    let show = "show module TAS-CHECK-REVISE .\n";
+    for (check, bound, states) in [("", 1, 0), ("(layerCheck 2)\n", 2, 1), ("(check 2 2)\n", 4, 1)] {
+        let (said, _) = session("tas", &format!("{initialize}{check}{show}"));
+        assert!(said.contains(&format!("\n  eq Bound = {bound} .\n")), "{said}");
+        let is_found = |line: &&str| line.ends_with(&format!("depth: {bound}}} |= inCs1 = true ."));
+        assert_eq!(said.lines().filter(is_found).count(), states, "{said}");
+    }
+}
+
 /// Nothing is answered for what was asked before.
 #[test]
 fn a_failed_initialize_leaves_nothing_to_check() {

@@ -376,6 +376,10 @@ impl Interpreter {
                 let tree = apply(id, &[]);
                 if self.definition(module, &tree).is_some() {
                     trees.push((Some(op.name.to_string()), tree));
+                } else {
+                    let message = format!("formula {} has no equation, so it is left out", op.name);
+                    let warning = Diagnostic::new(Severity::Warning, "no-formula", message, None);
+                    self.say(host, &warning.hint(format!("eq {} = ... .", op.name)));
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::function::Temporal;
 use super::layered::{LayeredWork, depths, layered_model};
 use super::request::Claim;
 use super::revise::Subject;
-use crate::base::{Diagnostic, Span, nearest};
+use crate::base::{Diagnostic, Span, THREADS_MAX, nearest};
 use crate::check::Fairness;
 use crate::check::layers::{self, Division, Layers, Options, Reason, Verdict};
 use crate::graph::{Model, ModelSetup, Regions};
@@ -61,8 +61,6 @@ pub const SOLVER_WORDS: &[&str] = &[
 
 /// So many counterexample states get equations in the revised module that a session shows.
 const EQUATIONS_MAX: u64 = 1000;
-/// More threads than this are certainly a mistake.
-const CORES_MAX: usize = 1024;
 
 impl Session {
     /// Back to the initial state; what was stored is forgotten.
@@ -289,14 +287,14 @@ impl Interpreter {
     fn set_cores(&mut self, host: &mut dyn Host, word: Token, arguments: &[Token]) {
         let number = |token: &Token| token.name.as_str().parse().ok();
         let cores = match arguments {
-            [argument] => number(argument).filter(|cores| (1..=CORES_MAX).contains(cores)),
+            [argument] => number(argument).filter(|cores| (1..=THREADS_MAX).contains(cores)),
             _ => None,
         };
         let Some(cores) = cores else {
             let span = arguments.first().map_or(word.span, |argument| argument.span);
             let message = "`set-cores` needs one number of threads";
             let bad = Diagnostic::error("bad-argument", message, span);
-            return self.say(host, &bad.label(format!("from 1 to {CORES_MAX}")));
+            return self.say(host, &bad.label(format!("from 1 to {THREADS_MAX}")));
         };
         self.setup.threads = cores;
         // Machines know who computes `modelCheck`, and with how many threads.
