@@ -137,10 +137,11 @@ impl ClaimReport {
         [verdict, grouped(number("states")), time("seconds"), time("cpu_seconds"), memory]
     }
 
-    /// The depths of its layers, and the number of sub-state spaces of the last but the final one.
+    /// The depths of its layers, and how many states begin a sub-state space before the final layer, as the
+    /// authors count them.
     pub(super) fn layers(&self) -> [String; 2] {
         let asked = self.layers.as_deref();
-        let [.., last] = self.divided() else {
+        let [layers @ .., _] = self.divided() else {
             return [asked.unwrap_or_default().to_owned(), String::new()];
         };
         let mut before = 0;
@@ -149,10 +150,10 @@ impl ClaimReport {
             depth.saturating_sub(std::mem::replace(&mut before, depth)).to_string()
         });
         let steps = steps.collect::<Vec<_>>().join(" ");
-        let spaces = last["spaces"].as_u64().unwrap_or_default();
+        let spaces: u64 = layers.iter().map(|layer| layer["states"].as_u64().unwrap_or_default()).sum();
         let steps =
             if asked == Some(&steps) { steps } else { format!("{}: {steps}", asked.unwrap_or("auto")) };
-        [steps, grouped(spaces)]
+        [steps, grouped(spaces + 1)]
     }
 
     /// The layers that it was checked in.
@@ -374,7 +375,7 @@ pub(super) mod tests {
         let expected = "\
 Table <1>
 claim        verdict                      states   time    cpu  memory  layers  spaces  |  Maude   tool
-TAS, 5       holds                     1,234,567  0.01s  0.02s    8 MB  3 3         45  |     NA  6.14s
+TAS, 5       holds                     1,234,567  0.01s  0.02s    8 MB  3 3         36  |     NA  6.14s
 TAS, flawed  violated, expected holds         15  0.01s  0.02s    8 MB                  |
     rwl check tas.rwl
 
