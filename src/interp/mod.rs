@@ -19,6 +19,7 @@ mod set;
 mod show;
 mod temporal;
 mod trace;
+mod whole;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

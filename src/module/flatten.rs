@@ -194,7 +194,6 @@ impl<'a> Flattening<'a> {
             self.check_same(id, own);
             let op = self.signature.op_mut(id);
             op.decls.push(decl);
-            op.own |= is_own;
             return Some(id);
         }
         if own.attrs.ditto {
