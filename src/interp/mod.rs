@@ -189,6 +189,7 @@ enum Last {
     Nothing,
     Rewriting(Box<rewriting::Rewriting>),
     Searching(Box<search::Searching>),
+    Solving(Box<matching::Solving>),
     /// It was stopped where it cannot go on.
     Broken,
 }
