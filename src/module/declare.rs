@@ -158,6 +158,19 @@ impl Modules {
                             .hint("theories are imported by theories, or used as parameters of modules"),
                     );
                 }
+                Ok(unit) if unit.kind.has_rules() && !decl.kind.has_rules() => {
+                    let (is, should) = if decl.kind.is_theory() {
+                        ("functional theory", "th ... endth")
+                    } else {
+                        ("functional module", "mod ... endm")
+                    };
+                    let message = format!("{is} {} cannot import {}", decl.name.name, unit.key);
+                    self.error(
+                        Diagnostic::warning("rules-import", message, *span)
+                            .label("it may have rules; this import is ignored")
+                            .hint(format!("use {should}")),
+                    );
+                }
                 Ok(unit) => imports.push(Import { unit, mode: *mode, param: false }),
                 Err(Broken) => broken = true,
             }
