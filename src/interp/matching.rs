@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::command::since;
 use super::condition::{Conditions, substitute};
-use super::{Host, Interpreter};
+use super::{Host, Interpreter, Last};
 use crate::base::{Cancel, Interrupt};
 use crate::matching::{Context, Match, Needed, Pattern, PatternSpec, Rest, Shapes};
 use crate::mixfix::{Grammar, Matching, print_condition};
 use crate::module::{Fragment, Module, unbound_in_query};
-use crate::report::{Answer, Matcher};
+use crate::report::{Answer, Matcher, Time};
 use crate::rewrite::Machine;
 use crate::sorts::{Node, SortIx, Tree, Var};
 use crate::syntax::tree::{Command, ModuleExpr, Token};
@@ -22,8 +22,8 @@ pub type Binding = (Var, Tree);
 
 /// A matching problem on a heap of its own, so that reductions between two solutions do not
 /// disturb it.
-pub struct Problem<'a> {
-    theory: &'a Arc<Theory>,
+pub struct Problem {
+    theory: Arc<Theory>,
     heap: Heap,
     pattern: Pattern,
     subject: Term,
@@ -34,6 +34,24 @@ pub struct Problem<'a> {
     begun: bool,
     /// Applies memberships to the subject and to what matching builds.
     sorter: Option<Machine>,
+}
+
+/// A matching command, which can be continued.
+pub struct Solving {
+    module: Arc<Module>,
+    theory: Arc<Theory>,
+    shapes: Shapes,
+    problem: Problem,
+    pattern: Tree,
+    condition: Vec<Fragment>,
+    /// Solutions that have been found and not been shown.
+    pending: VecDeque<(Vec<Binding>, Part)>,
+    /// How many have been shown.
+    count: u64,
+    /// Is the part of the subject that is matched shown?
+    has_portion: bool,
+    /// `match` or `xmatch`.
+    word: &'static str,
 }
 
 /// One solution.
@@ -52,9 +70,9 @@ pub enum Part {
     Portion(Tree),
 }
 
-impl<'a> Problem<'a> {
+impl Problem {
     pub fn new(
-        theory: &'a Arc<Theory>,
+        theory: &Arc<Theory>,
         shapes: &Shapes,
         pattern: &Tree,
         subject: &Tree,
@@ -98,7 +116,7 @@ impl<'a> Problem<'a> {
             }
         });
         Problem {
-            theory,
+            theory: theory.clone(),
             heap,
             pattern: compiled,
             subject,
@@ -259,61 +277,85 @@ impl Interpreter {
         let flat = normalize(&theory, &subject);
         let top = flat.node(flat.root()).op().map_or(Class::Free, |op| theory.symbols.class(op.0));
         let has_portion = extension && matches!(top, Class::Assoc | Class::AssocComm | Class::Iter);
-        let mut problem = Problem::new(&theory, &shapes, &pattern, &subject, extension);
-        let mut pending: VecDeque<(Vec<Binding>, Part)> = VecDeque::new();
-        let mut count = 0;
-        let mut outcome: Result<(), Interrupt> = Ok(());
-        while limit.is_none_or(|limit| count < limit) {
+        let problem = Problem::new(&theory, &shapes, &pattern, &subject, extension);
+        let solving = Solving {
+            module,
+            theory,
+            shapes,
+            problem,
+            pattern,
+            condition,
+            pending: VecDeque::new(),
+            count: 0,
+            has_portion,
+            word,
+        };
+        self.solve(host, command, Box::new(solving), limit, start);
+    }
+
+    /// Shows so many solutions more.
+    pub(super) fn solve(
+        &mut self,
+        host: &mut dyn Host,
+        command: &Command,
+        mut solving: Box<Solving>,
+        limit: Option<u64>,
+        start: Time,
+    ) {
+        let Solving {
+            module, theory, shapes, problem, pattern, condition, pending, count, has_portion, ..
+        } = &mut *solving;
+        let end = limit.map(|limit| count.saturating_add(limit));
+        let mut is_over = false;
+        while !is_over && end.is_none_or(|end| *count < end) {
+            let mut outcome: Result<(), Interrupt> = Ok(());
             if self.setup.cancel.is_raised() {
                 outcome = Err(Interrupt::Cancelled);
-                break;
             }
-            while pending.is_empty() {
+            while pending.is_empty() && outcome.is_ok() {
                 let Some(solution) = problem.next() else { break };
                 if condition.is_empty() {
                     pending.push_back((solution.bindings, solution.part));
                     continue;
                 }
-                let (compiled, making) = self.at_work(&module);
-                let machine = compiled.machine(false, &[&pattern, &subject], &making);
+                let (compiled, making) = self.at_work(module);
+                let machine = compiled.machine(false, &[pattern], &making);
                 let mut found = Vec::new();
-                let mut conditions = Conditions { machine, shapes: &shapes };
-                outcome = conditions.solve(&condition, solution.bindings, &mut found);
-                if outcome.is_err() {
-                    break;
-                }
+                outcome = Conditions { machine, shapes }.solve(condition, solution.bindings, &mut found);
                 pending.extend(found.into_iter().map(|bindings| (bindings, solution.part.clone())));
             }
-            let Some((bindings, part)) = pending.pop_front() else { break };
-            if count == 0 {
+            if let Err(interrupt) = outcome {
+                self.compiled.remove(&module.name);
+                return self.stopped(host, command, interrupt);
+            }
+            let next = pending.pop_front();
+            if *count == 0 {
                 let (time, timing) =
                     (since(start, host.time()), self.options.show.timing && self.options.show.stats);
-                host.answer(&Answer::Decided { time, found: true, timing });
+                host.answer(&Answer::Decided { time, found: next.is_some(), timing });
             }
-            count += 1;
+            let Some((bindings, part)) = next else {
+                is_over = true;
+                continue;
+            };
+            *count += 1;
             let portion = has_portion.then(|| {
                 let part = match &part {
                     Part::Whole => return None,
-                    Part::Instance => normalize(&theory, &substitute(&pattern, &bindings)),
+                    Part::Instance => normalize(theory, &substitute(pattern, &bindings)),
                     Part::Portion(tree) => tree.clone(),
                 };
-                Some(self.print(&module, &part))
+                Some(self.print(module, &part))
             });
-            let name = |var: Var| self.print(&module, &Tree::leaf(Node::Var(var), command.span));
+            let name = |var: Var| self.print(module, &Tree::leaf(Node::Var(var), command.span));
             let substitution =
-                bindings.iter().map(|(var, value)| (name(*var), self.print(&module, value))).collect();
-            host.answer(&Answer::Matcher(Matcher { number: count, portion, substitution }));
+                bindings.iter().map(|(var, value)| (name(*var), self.print(module, value))).collect();
+            host.answer(&Answer::Matcher(Matcher { number: *count, portion, substitution }));
         }
-        if let Err(interrupt) = outcome {
-            self.compiled.remove(&module.name);
-            return self.stopped(host, command, interrupt);
+        let (name, count) = (module.name.to_string(), *count);
+        host.answer(&Answer::Matched { command: solving.word, module: name, count });
+        if !is_over {
+            self.last = Last::Solving(solving);
         }
-        if count == 0 {
-            let (time, timing) =
-                (since(start, host.time()), self.options.show.timing && self.options.show.stats);
-            host.answer(&Answer::Decided { time, found: false, timing });
-        }
-        let module = module.name.to_string();
-        host.answer(&Answer::Matched { command: word, module, count });
     }
 }

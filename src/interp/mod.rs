@@ -19,6 +19,7 @@ mod set;
 mod show;
 mod temporal;
 mod trace;
+mod whole;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -190,6 +191,7 @@ enum Last {
     Nothing,
     Rewriting(Box<rewriting::Rewriting>),
     Searching(Box<search::Searching>),
+    Solving(Box<matching::Solving>),
     /// It was stopped where it cannot go on.
     Broken,
 }

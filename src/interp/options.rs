@@ -149,7 +149,8 @@ impl Options {
             ["print", "conceal"] => &mut print.conceal,
             ["print", "number"] => &mut print.number,
             ["print", "rat"] => &mut print.rat,
-            ["print", "color"] => &mut print.color,
+            // Maude colours operators by their role then, on terminals only.
+            ["print", "color"] => return Some(None),
             ["print", "format"] => &mut print.format,
             ["print", "graph"] => &mut print.graph,
             ["print", "const" | "constants", "with", "sorts"] => &mut print.const_with_sorts,

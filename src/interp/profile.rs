@@ -67,7 +67,11 @@ impl Profile {
                 let sym = event.heap.sym(&event.theory.symbols, event.redex);
                 self.ops[sym as usize].builtin += 1;
             }
-            TraceEvent::Memo(sym) => self.ops[*sym as usize].memo += 1,
+            TraceEvent::Memo(event) => {
+                let sym = event.heap.sym(&event.theory.symbols, event.redex);
+                self.ops[sym as usize].memo += 1;
+            }
+            TraceEvent::Start(..) | TraceEvent::Explore { .. } | TraceEvent::Place(_) => {}
             TraceEvent::Counter(sym) => self.ops[*sym as usize].counter += 1,
         }
     }

@@ -451,6 +451,10 @@ impl Interpreter {
     pub(super) fn continue_last(&mut self, host: &mut dyn Host, command: &Command, limit: Option<u64>) {
         match std::mem::take(&mut self.last) {
             Last::Rewriting(rewriting) => self.continue_rewriting(host, command, rewriting, limit),
+            Last::Solving(solving) => {
+                let start = host.time();
+                self.solve(host, command, solving, limit, start);
+            }
             Last::Searching(searching) if !searching.is_over => {
                 self.continue_search(host, command, searching, limit);
             }
@@ -458,7 +462,7 @@ impl Interpreter {
                 let bad = Diagnostic::error("cannot-continue", "there is nothing to continue", command.span);
                 let hint = match &other {
                     Last::Nothing => {
-                        "`rewrite`, `frewrite` or `search` first, with a bound such as `search [1]`"
+                        "`rewrite`, `frewrite`, `search` or `match` first, with a bound such as `search [1]`"
                     }
                     Last::Broken => "the last command was stopped in the middle of a step",
                     _ => "the last search has come to its end",

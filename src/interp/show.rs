@@ -51,7 +51,13 @@ impl Interpreter {
             }
             "view" => return self.show_view(host, command, rest),
             "module" | "mod" => return self.show_module(host, command, rest),
-            "all" | "desugared" => show::show_all,
+            "desugared" => {
+                let Some((name, module)) = self.named(host, rest, command.span) else { return };
+                let own = self.modules.own_sorts(name);
+                let text = show::show_desugared(&self.with_normal_statements(&module), &own, &self.order);
+                return host.answer(&Answer::Text(text));
+            }
+            "all" => show::show_all,
             "sorts" => |module, _| show::show_sorts(module),
             "kinds" | "components" => |module, _| show::show_kinds(module),
             "ops" | "op" => |module, _| show::show_ops(module),
@@ -84,8 +90,7 @@ impl Interpreter {
             }
         };
         let Some((_, module)) = self.named(host, rest, command.span) else { return };
-        let has_statements =
-            matches!(what.name.as_str(), "all" | "desugared" | "mbs" | "eqs" | "rls" | "rules");
+        let has_statements = matches!(what.name.as_str(), "all" | "mbs" | "eqs" | "rls" | "rules");
         let text = if has_statements {
             flat(&self.with_normal_statements(&module), &self.order)
         } else {

@@ -5,15 +5,15 @@ use std::sync::{Arc, PoisonError};
 use num_bigint::BigUint;
 use rustc_hash::FxHashMap;
 
-use super::condition::substitute;
-use super::matching::{Binding, normalize, normalize_condition};
+use super::matching::{normalize, normalize_condition};
+use super::whole::{Change, Contractum, Rest, Trial, Value, Whole};
 use super::{Host, Interpreter, Options};
 use crate::mixfix::{print, print_condition, print_equation, print_membership, print_rule};
 use crate::module::{Module, PrintItem, StatementAttrs};
 use crate::report::substitution_text;
 use crate::rewrite::{BuiltinEvent, StatementEvent, TraceEvent, Tracer};
-use crate::sorts::{Node, OpId, Tree, Var};
-use crate::term::{Class, Term, normalize_levels};
+use crate::sorts::{Node, Tree, Var};
+use crate::term::{Class, normalize_levels};
 use crate::theory::{TraceKind, TraceStep};
 
 impl Interpreter {
@@ -28,6 +28,7 @@ impl Interpreter {
         let profile = options.profile.then(|| self.profile(module));
         let options = self.options.clone();
         let mut trials = Trials::default();
+        let mut whole = Whole::default();
         Some(Box::new(move |event: &TraceEvent| {
             if let Some(profile) = &profile {
                 profile.lock().unwrap_or_else(PoisonError::into_inner).note(event);
@@ -39,19 +40,36 @@ impl Interpreter {
                         print_attribute(&options, event, &mut out);
                     }
                     if traced {
-                        trials.trace(&options, event, &mut out);
+                        trials.trace(&options, event, &mut whole, &mut out);
                     }
                 }
-                TraceEvent::Builtin(event) if traced && !trials.hides(&options) => {
-                    trace_builtin(&options, event, &mut out);
+                TraceEvent::Builtin(event) if traced => {
+                    let change = computed(&mut whole, event);
+                    if !trials.hides(&options) {
+                        trace_builtin(&options, event, &change, &mut out);
+                    }
                 }
-                TraceEvent::Builtin(_) | TraceEvent::Memo(_) | TraceEvent::Counter(_) => {}
+                TraceEvent::Memo(event) if traced => {
+                    computed(&mut whole, event);
+                }
+                TraceEvent::Start(theory, tree) if traced => whole.start(theory, tree),
+                TraceEvent::Explore { heap, theory, term, each_alone } if traced => {
+                    whole.explore(heap.to_tree(&theory.symbols, *term), *each_alone);
+                }
+                TraceEvent::Place(path) if traced => whole.visit(path),
+                _ => {}
             }
             if !out.is_empty() {
                 say(&out);
             }
         }))
     }
+}
+
+fn computed(whole: &mut Whole, event: &BuiltinEvent) -> Change {
+    let [redex, result] =
+        [event.redex, event.result].map(|term| event.heap.to_tree(&event.theory.symbols, term));
+    whole.reduce(event.theory, &redex, &Contractum::Value(&result))
 }
 
 fn attrs<'a>(event: &StatementEvent<'a>) -> &'a StatementAttrs {
@@ -67,6 +85,15 @@ fn value(event: &StatementEvent, var: Var) -> Option<Tree> {
     let (_, register) = event.point.vars.iter().find(|(v, _)| *v == var)?;
     let term = *event.registers.get(*register as usize)?;
     (!term.is_none()).then(|| event.heap.to_tree(&event.theory.symbols, term))
+}
+
+/// The values of a statement's variables that have one.
+fn values(event: &StatementEvent) -> Vec<Value> {
+    let pair = |&(var, register): &(Var, u16)| {
+        let term = *event.registers.get(register as usize)?;
+        Some((var, value(event, var)?, !event.heap.is_unreduced(term)))
+    };
+    event.point.vars.iter().filter_map(pair).collect()
 }
 
 /// The items of a statement's `print` attribute.
@@ -94,7 +121,7 @@ fn print_attribute(options: &Options, event: &StatementEvent, out: &mut String) 
 struct Trials {
     open: Vec<Option<u32>>,
     /// Rules that have succeeded and may be asked for more, by place.
-    waiting: FxHashMap<(usize, usize), Option<u32>>,
+    waiting: FxHashMap<(usize, usize), (Option<u32>, Trial)>,
     count: u32,
 }
 
@@ -104,7 +131,7 @@ impl Trials {
         !options.trace.condition && !self.open.is_empty()
     }
 
-    fn trace(&mut self, options: &Options, event: &StatementEvent, out: &mut String) {
+    fn trace(&mut self, options: &Options, event: &StatementEvent, whole: &mut Whole, out: &mut String) {
         let module = &event.theory.module;
         let wanted = match event.point.kind {
             TraceKind::Equation => options.trace.eq,
@@ -118,9 +145,15 @@ impl Trials {
             TraceKind::Rule => &module.rules[event.point.index].condition,
         };
         let (title, number) = match event.point.step {
-            TraceStep::Apply if shown => return trace(options, event, out),
-            TraceStep::Apply => return,
+            TraceStep::Apply => {
+                let change = apply(event, !condition.is_empty(), whole);
+                if shown {
+                    trace(options, event, change, whole, out);
+                }
+                return;
+            }
             TraceStep::Trial => {
+                whole.try_condition(Trial::default());
                 self.count += u32::from(shown);
                 self.open.push(shown.then_some(self.count));
                 if shown {
@@ -133,8 +166,9 @@ impl Trials {
             TraceStep::TrialSucceeds | TraceStep::TrialFails => {
                 let fails = event.point.step == TraceStep::TrialFails;
                 let number = self.open.pop().flatten();
+                let trial = whole.end_trial();
                 if !fails && event.point.kind == TraceKind::Rule {
-                    self.waiting.insert(event.place, number);
+                    self.waiting.insert(event.place, (number, trial));
                 }
                 if let Some(number) = number {
                     let word = if fails { "failure" } else { "success" };
@@ -143,11 +177,19 @@ impl Trials {
                 return;
             }
             TraceStep::TrialGoesOn => {
-                self.open.push(self.waiting.remove(&event.place).flatten());
+                let (number, trial) = self.waiting.remove(&event.place).unwrap_or_default();
+                self.open.push(number);
+                whole.try_condition(trial);
                 return;
             }
-            TraceStep::Solve(number) => ("solving", number),
-            TraceStep::SolveAgain(number) => ("re-solving", number),
+            TraceStep::Solve(number) => {
+                whole.solve(event.theory, number, &condition[number], &values(event));
+                ("solving", number)
+            }
+            TraceStep::SolveAgain(number) => {
+                whole.solve_again(number);
+                ("re-solving", number)
+            }
             TraceStep::Succeeds(number) => ("success for", number),
             TraceStep::Fails(number) => ("failure for", number),
         };
@@ -163,11 +205,10 @@ impl Trials {
     }
 }
 
-fn trace_builtin(options: &Options, event: &BuiltinEvent, out: &mut String) {
+fn trace_builtin(options: &Options, event: &BuiltinEvent, change: &Change, out: &mut String) {
     let module = &event.theory.module;
-    let (sig, printing) = (&module.signature, options.printing(&module.vars));
-    let redex = event.heap.to_tree(&event.theory.symbols, event.redex);
-    let Some(op) = redex.node(redex.root()).op() else { return };
+    let sig = &module.signature;
+    let Some(op) = change.redex.node(change.redex.root()).op() else { return };
     let name = sig.op(op).name;
     let selected = !options.trace.select || options.trace.selected.contains(&name);
     if !options.trace.eq || !options.trace.builtin || !selected {
@@ -179,10 +220,21 @@ fn trace_builtin(options: &Options, event: &BuiltinEvent, out: &mut String) {
     // Maude joins the name of a sort test from two tokens.
     let name = name.to_string().replacen("_::", "_::`", 1);
     out.push_str(&format!("(built-in equation for symbol {name})\n"));
+    show_change(options, module, change, out);
+}
+
+/// The redex and what takes its place, and the whole around them, as far as wanted.
+fn show_change(options: &Options, module: &Module, change: &Change, out: &mut String) {
+    let printing = options.printing(&module.vars);
+    let show = |tree: &Tree| print(&module.signature, tree, &printing);
+    if options.trace.whole {
+        out.push_str(&format!("Old: {}\n", show(&change.old)));
+    }
     if options.trace.rewrite {
-        let result = event.heap.to_tree(&event.theory.symbols, event.result);
-        let (redex, result) = (print(sig, &redex, &printing), print(sig, &result, &printing));
-        out.push_str(&format!("{redex}\n--->\n{result}\n"));
+        out.push_str(&format!("{}\n--->\n{}\n", show(&change.redex), show(&change.contractum)));
+    }
+    if options.trace.whole {
+        out.push_str(&format!("New: {}\n", show(&change.new)));
     }
 }
 
@@ -230,8 +282,30 @@ fn substitution(options: &Options, event: &StatementEvent, out: &mut String) {
     out.push_str(&substitution_text(&substitution));
 }
 
+/// What an equation or rule that is applied does to the whole.
+fn apply(event: &StatementEvent, is_conditional: bool, whole: &mut Whole) -> Option<Change> {
+    let module = &event.theory.module;
+    let rhs = match event.point.kind {
+        TraceKind::Equation => &module.equations[event.point.index].rhs,
+        TraceKind::Rule => &module.rules[event.point.index].rhs,
+        TraceKind::Membership => return None,
+    };
+    let redex = event.heap.to_tree(&event.theory.symbols, event.redex);
+    let contractum = Contractum::Instance { rhs, values: &values(event), rest: rest(event), is_conditional };
+    Some(match event.point.kind {
+        TraceKind::Rule => whole.rewrite(event.theory, &redex, &contractum),
+        _ => whole.reduce(event.theory, &redex, &contractum),
+    })
+}
+
 /// A statement is applied.
-fn trace(options: &Options, event: &StatementEvent, out: &mut String) {
+fn trace(
+    options: &Options,
+    event: &StatementEvent,
+    change: Option<Change>,
+    whole: &mut Whole,
+    out: &mut String,
+) {
     let module = &event.theory.module;
     let (sig, printing) = (&module.signature, options.printing(&module.vars));
     let title = match event.point.kind {
@@ -247,72 +321,49 @@ fn trace(options: &Options, event: &StatementEvent, out: &mut String) {
         let unlabeled = || format!("(unlabeled {title})\n");
         out.push_str(&attrs(event).label.map_or_else(unlabeled, |label| format!("{label}\n")));
     }
+    if let Some(change) = change {
+        return show_change(options, module, &change, out);
+    }
+    let redex = event.heap.to_tree(&event.theory.symbols, event.redex);
+    if options.trace.whole {
+        let whole = whole.now().unwrap_or_else(|| redex.clone());
+        out.push_str(&format!("Whole: {}\n", print(sig, &whole, &printing)));
+    }
     if options.trace.rewrite {
-        let redex = event.heap.to_tree(&event.theory.symbols, event.redex);
+        let mb = &module.memberships[event.point.index];
+        let (sy, kind) = (&event.theory.symbols, sig.sorts.kind_of(mb.sort));
+        let old = event.point.old_sort.unwrap_or_else(|| event.heap.sort(sy, event.redex));
+        let old = sig.sorts.name(sig.sorts.at(kind, old));
         let redex = print(sig, &redex, &printing);
-        match event.point.kind {
-            TraceKind::Equation | TraceKind::Rule => {
-                // The instance of the right-hand side as it stands, not reduced.
-                let rhs = match event.point.kind {
-                    TraceKind::Equation => &module.equations[event.point.index].rhs,
-                    _ => &module.rules[event.point.index].rhs,
-                };
-                let rhs = normalize_levels(&event.theory.symbols, &event.theory.names, rhs);
-                let bound = |&(var, _): &(Var, u16)| Some((var, value(event, var)?));
-                let bindings: Vec<Binding> = event.point.vars.iter().filter_map(bound).collect();
-                let contractum = with_rest(event, substitute(&rhs, &bindings));
-                let contractum = print(sig, &contractum, &printing);
-                out.push_str(&format!("{redex}\n--->\n{contractum}\n"));
-            }
-            TraceKind::Membership => {
-                let mb = &module.memberships[event.point.index];
-                let (sy, kind) = (&event.theory.symbols, sig.sorts.kind_of(mb.sort));
-                let old = event.point.old_sort.unwrap_or_else(|| event.heap.sort(sy, event.redex));
-                let old = sig.sorts.name(sig.sorts.at(kind, old));
-                out.push_str(&format!("{old}: {redex} becomes {}\n", sig.sorts.name(mb.sort)));
-            }
-        }
+        out.push_str(&format!("{old}: {redex} becomes {}\n", sig.sorts.name(mb.sort)));
     }
 }
 
-/// The contractum with what an extension left around it, as it stands.
-fn with_rest(event: &StatementEvent, contractum: Tree) -> Tree {
-    let Some(register) = event.point.rest else { return contractum };
+/// What an extension left before and after the contractum.
+fn rest(event: &StatementEvent) -> Rest {
+    let Some(register) = event.point.rest else { return Rest::Nothing };
     let (sy, heap) = (&event.theory.symbols, event.heap);
-    let [left, right] = [0, 1].map(|i| event.registers[register as usize + i]);
     let sym = heap.sym(sy, event.redex);
-    let op = OpId(sym);
-    let mut tree = Tree::default();
-    let mut arity = 1;
-    let mut add = |tree: &mut Tree, t: Term| {
+    let parts = [0, 1].map(|i| event.registers[register as usize + i]);
+    if sy.class(sym) == Class::Iter {
+        let [_, count] = parts;
+        if count.is_none() {
+            return Rest::Nothing;
+        }
+        return Rest::Times(match count.is_small() {
+            true => count.payload().into(),
+            false => BigUint::new(heap.raw(count).iter().map(|word| word.0).collect()),
+        });
+    }
+    Rest::Around(parts.map(|part| {
         // Lists are one list; what is left of a multiset is a term of its own.
         let elements = match sy.class(sym) {
-            Class::Assoc if !t.is_none() => heap.elements(sy, sym, &t),
-            _ if t.is_none() => &[],
-            _ => std::slice::from_ref(&t),
+            _ if part.is_none() => &[],
+            Class::Assoc => heap.elements(sy, sym, &part),
+            _ => std::slice::from_ref(&part),
         };
-        elements.iter().for_each(|&element| tree.append(&heap.to_tree(sy, element)));
-        arity += elements.len() as u32;
-    };
-    if sy.class(sym) == Class::Iter {
-        tree.append(&contractum);
-        if right.is_none() {
-            return tree;
-        }
-        let count = match right.is_small() {
-            true => right.payload().into(),
-            false => BigUint::new(heap.raw(right).iter().map(|word| word.0).collect()),
-        };
-        tree.push(Node::Iter { op, count }, attrs(event).span);
-        return tree;
-    }
-    add(&mut tree, left);
-    tree.append(&contractum);
-    add(&mut tree, right);
-    if arity > 1 {
-        tree.push(Node::App { op, arity }, attrs(event).span);
-    }
-    tree
+        elements.iter().map(|&element| heap.to_tree(sy, element)).collect()
+    }))
 }
 
 /// Is the statement's label or top operator among the selected names?

@@ -32,12 +32,8 @@ pub(super) struct Form {
 
 impl Form {
     pub fn new(op: &Operator) -> Form {
-        let mut pieces = split(op.name.as_str());
-        let holes = pieces.iter().filter(|&&p| p == Piece::Hole).count();
-        let mixfix = holes > 0 && holes == op.arity();
-        if holes > 0 && !mixfix {
-            pieces = vec![Piece::Token(op.name)];
-        }
+        let (pieces, holes) = pieces(op.name, op.arity());
+        let mixfix = holes > 0;
         if !mixfix {
             return Form { pieces, mixfix, prec: 0, bounds: vec![PREFIX; op.arity()] };
         }
@@ -80,6 +76,19 @@ impl Form {
         };
         Form { pieces, mixfix, prec, bounds }
     }
+}
+
+/// The pieces of an operator's name and how many of them are holes. Where there are not as many holes as
+/// arguments the name is one piece.
+fn pieces(name: Name, arity: usize) -> (Vec<Piece>, usize) {
+    let pieces = split(name.as_str());
+    let holes = pieces.iter().filter(|&&piece| piece == Piece::Hole).count();
+    if holes > 0 && holes != arity { (vec![Piece::Token(name)], 0) } else { (pieces, holes) }
+}
+
+/// How many pieces, holes included, the name of an operator with so many arguments has.
+pub fn name_pieces(name: Name, arity: usize) -> usize {
+    pieces(name, arity).0.len()
 }
 
 /// Is this one of the characters that are tokens of their own?

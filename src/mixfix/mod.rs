@@ -14,6 +14,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use form::name_pieces;
 pub use grammar::{Grammar, Vars};
 pub use parse::{Arrow, Matching, Parsed, Search, StatementBody};
 pub use print::{

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::declare::type_of;
 use super::translate::Translator;
 use super::unit::Type;
 use super::unit::{Flat, Origin, OwnStatements, Unit};
-use super::{Module, Modules, check};
-use crate::base::Diagnostic;
+use super::{Module, Modules, OwnSorts, check};
+use crate::base::{Diagnostic, Name, Span};
 use crate::mixfix::{Grammar, StatementBody, Vars};
 use crate::sorts::{Signature, SortId};
-use crate::syntax::tree::{Decl, ModuleDecl};
+use crate::syntax::tree::{Decl, ModuleDecl, ModuleExpr, Token};
 
 impl Modules {
     /// The flat module of a unit, assembled once.
@@ -50,6 +52,32 @@ impl Modules {
             module.rules.extend(statements.rules.iter().filter_map(|s| translator.rule(s)));
         }
         unit.module.get_or_init(|| Arc::new(module)).clone()
+    }
+
+    /// The sorts, and the order among them, that no import of a module brings.
+    pub fn own_sorts(&mut self, name: Name) -> OwnSorts {
+        let expr = ModuleExpr::Name(Token { name, span: Span::default() });
+        let Ok(unit) = self.evaluate(&expr, &[]) else { return OwnSorts::default() };
+        let (mut known, mut below) = (FxHashSet::default(), FxHashSet::default());
+        for import in &unit.imports {
+            let imported = self.flat(&import.unit).signature.clone();
+            let sorts = &imported.sorts;
+            for sort in sorts.declared() {
+                known.insert(sorts.name(sort));
+                below.extend(sorts.subsorts(sort).iter().map(|&sub| (sorts.name(sub), sorts.name(sort))));
+            }
+        }
+        let flat = self.flat(&unit);
+        let sorts = &flat.signature.sorts;
+        let added = |sort: SortId| {
+            let mut subsorts = sorts.subsorts(sort).to_vec();
+            subsorts.retain(|&sub| !below.contains(&(sorts.name(sub), sorts.name(sort))));
+            (sort, subsorts)
+        };
+        OwnSorts {
+            sorts: sorts.declared().filter(|&sort| !known.contains(&sorts.name(sort))).collect(),
+            subsorts: sorts.declared().map(added).collect(),
+        }
     }
 
     /// The unit's own statements over its own flat signature: parsed if they were written in

@@ -12,6 +12,7 @@ use super::database::{Broken, ModuleEntry, Modules};
 use super::sort_name::sort_name;
 use super::unit::{Attrs, Import, Morphism, Origin, OwnOp, Param, Type, Unit, Written};
 use crate::base::{Diagnostic, Name, Span, nearest};
+use crate::mixfix::name_pieces;
 use crate::sorts::{Gather, IdentitySide};
 use crate::syntax::tree::{
     Decl, ImportMode, ModuleDecl, ModuleExpr, ModuleKind, OpAttr, OpDecl, ParamDecl, SortExpr, Token,
@@ -155,6 +156,19 @@ impl Modules {
                         Diagnostic::warning("theory-import", message, *span)
                             .label("this import is ignored")
                             .hint("theories are imported by theories, or used as parameters of modules"),
+                    );
+                }
+                Ok(unit) if unit.kind.has_rules() && !decl.kind.has_rules() => {
+                    let (is, should) = if decl.kind.is_theory() {
+                        ("functional theory", "th ... endth")
+                    } else {
+                        ("functional module", "mod ... endm")
+                    };
+                    let message = format!("{is} {} cannot import {}", decl.name.name, unit.key);
+                    self.error(
+                        Diagnostic::warning("rules-import", message, *span)
+                            .label("it may have rules; this import is ignored")
+                            .hint(format!("use {should}")),
                     );
                 }
                 Ok(unit) => imports.push(Import { unit, mode: *mode, param: false }),
@@ -409,7 +423,7 @@ impl<'a> Declaring<'a> {
                 }
                 OpAttr::Prec(prec) => attrs.prec = self.precedence(decl, *prec),
                 OpAttr::Gather(tokens) => attrs.gather = self.gather(decl, tokens),
-                OpAttr::Format(words) => attrs.format = Some(words.iter().map(|t| t.name).collect()),
+                OpAttr::Format(words) => attrs.format = self.format(decl, words),
                 OpAttr::Strat(numbers) => {
                     attrs.strat = self.positions(decl, "strat", numbers);
                     // Maude always ends with the top.
@@ -525,6 +539,30 @@ impl<'a> Declaring<'a> {
                 None
             }
         }
+    }
+
+    /// The words of a format: letters that are known, one word for each place around the pieces of
+    /// the name.
+    fn format(&mut self, decl: &OpDecl, words: &[Token]) -> Option<Vec<Name>> {
+        const LETTERS: &str = "bcfghimnoprstuwxyBCGMPRWY!?+-";
+        let is_good = |word: &str| word == "d" || word.chars().all(|c| LETTERS.contains(c));
+        let bad = words.iter().find(|word| !is_good(word.name.as_str()));
+        let (places, name) = (name_pieces(decl.name.name, decl.domain.len()) + 1, decl.name.name);
+        let (message, span) = match bad {
+            Some(word) => (format!("format of {name} has an unknown word {}", word.name), word.span),
+            None if words.len() != places => {
+                let message = format!("format of {name} has {} words, but {places} are needed", words.len());
+                (message, words.first().map_or(decl.span, |word| word.span))
+            }
+            None => return Some(words.iter().map(|word| word.name).collect()),
+        };
+        let label = match bad {
+            Some(_) => "d alone, or letters such as n, i, s, t, +, -, o and those of colours",
+            None => "one for each piece of the name and one for the end",
+        };
+        let warning = Diagnostic::warning("bad-format", message, span).label(label);
+        self.diagnostics.push(warning.note(None, "the format is ignored".to_owned()));
+        None
     }
 
     /// Argument numbers between 0 and the arity.

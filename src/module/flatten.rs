@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::Modules;
-use super::unit::{Attrs, Flat, OwnOp, PolyTemplate, Type, Unit};
+use super::unit::{Flat, OwnOp, PolyTemplate, Type, Unit};
 use crate::base::{Diagnostic, Name, Span};
 use crate::sorts::{
     Axioms, KindId, Node, OpDecl, OpId, Operator, Poly, Signature, SortId, SortPoset, Special, Tree,
@@ -38,7 +38,7 @@ pub(super) struct Flattening<'a> {
     donors: Vec<Arc<Unit>>,
     pub signature: Signature,
     /// The first declaration of each operator, for messages about later ones.
-    first: Vec<(Span, Attrs, bool)>,
+    first: Vec<OwnOp>,
     pub polys: Vec<PolyTemplate>,
     pub own_poly_count: usize,
     pub diagnostics: &'a mut Vec<Diagnostic>,
@@ -50,7 +50,8 @@ impl<'a> Flattening<'a> {
     fn new(unit: &'a Unit, donors: Vec<Arc<Unit>>, diagnostics: &'a mut Vec<Diagnostic>) -> Self {
         let flawed = unit.flawed || donors.iter().any(|d| d.flat.get().is_some_and(|f| f.flawed));
         let bad = |d: &Arc<Unit>| d.flat.get().is_some_and(|f| f.unusable);
-        let unusable = unit.unusable || donors.iter().any(bad);
+        let base = unit.base.iter().map(|(base, _)| base);
+        let unusable = unit.unusable || donors.iter().chain(base).any(bad);
         let signature = Signature::default();
         let (first, polys) = (Vec::new(), Vec::new());
         Flattening { unit, donors, signature, first, polys, own_poly_count: 0, diagnostics, flawed, unusable }
@@ -194,7 +195,6 @@ impl<'a> Flattening<'a> {
             self.check_same(id, own);
             let op = self.signature.op_mut(id);
             op.decls.push(decl);
-            op.own |= is_own;
             return Some(id);
         }
         if own.attrs.ditto {
@@ -213,7 +213,7 @@ impl<'a> Flattening<'a> {
         op.range = range_kind;
         op.decls.push(decl);
         self.check_axiom_kinds(&mut op, own.span);
-        self.first.push((own.span, own.attrs.clone(), own.identity.is_some()));
+        self.first.push(own.clone());
         Some(self.signature.add(op))
     }
 
@@ -222,11 +222,13 @@ impl<'a> Flattening<'a> {
         if own.attrs.ditto {
             return;
         }
-        let (span, first, has_identity) = &self.first[id.index()];
-        if *span == own.span {
+        let earlier = &self.first[id.index()];
+        if earlier.span == own.span {
             return; // The same declaration by another way, such as an instance beside its base.
         }
-        let a = &own.attrs;
+        let (a, first) = (&own.attrs, &earlier.attrs);
+        // Unknown in units that are derived from others.
+        let is_special = |op: &OwnOp| op.written.as_ref().map(|written| !written.special.is_empty());
         let mut different = Vec::new();
         let mut compare = |name: &'static str, same: bool| {
             if !same {
@@ -237,11 +239,17 @@ impl<'a> Flattening<'a> {
         compare("comm", a.comm == first.comm);
         compare("idem", a.idem == first.idem);
         compare("iter", a.iter == first.iter);
-        compare("id", own.identity.is_some() == *has_identity);
+        compare("id", own.identity == earlier.identity);
         compare("memo", a.memo == first.memo);
         compare("strat", a.strat == first.strat);
         compare("frozen", a.frozen == first.frozen);
         compare("prec", a.prec == first.prec);
+        compare("gather", a.gather == first.gather);
+        compare("format", a.format == first.format);
+        compare("config, object or msg", a.hooks == first.hooks);
+        if let (Some(this), Some(that)) = (is_special(own), is_special(earlier)) {
+            compare("special", this == that);
+        }
         if different.is_empty() {
             return;
         }
@@ -251,7 +259,7 @@ impl<'a> Flattening<'a> {
             different.join(", ")
         );
         let diagnostic = Diagnostic::error("different-attributes", message, own.span)
-            .note(Some(*span), "the earlier declaration is here; its attributes are used")
+            .note(Some(earlier.span), "the earlier declaration is here; its attributes are used")
             .hint("give both the same attributes, or write [ditto] on the later one");
         self.diagnostics.push(diagnostic);
         (self.flawed, self.unusable) = (true, true);
@@ -291,7 +299,7 @@ impl<'a> Flattening<'a> {
         if let Some(&other) = other
             && !kinds.is_empty()
         {
-            let span = self.first[other.index()].0;
+            let span = self.first[other.index()].span;
             let message = format!(
                 "declaration of {} has the argument kinds of another, but a different result kind",
                 own.name

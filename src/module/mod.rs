@@ -22,5 +22,5 @@ pub use check::unbound_in_query;
 pub use database::{Broken, Modules};
 pub use revise::{Refusal, RevisedDecl, Revision, Shape, image, revised_name, translated};
 pub(crate) use sort_name::sort_name;
-pub use statement::{Equation, Fragment, Membership, Module, PrintItem, Rule, StatementAttrs};
+pub use statement::{Equation, Fragment, Membership, Module, OwnSorts, PrintItem, Rule, StatementAttrs};
 pub use unit::PolyTemplate;

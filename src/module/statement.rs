@@ -77,6 +77,14 @@ pub struct Rule {
     pub attrs: StatementAttrs,
 }
 
+/// The sorts that a module declares itself.
+#[derive(Clone, Debug, Default)]
+pub struct OwnSorts {
+    pub sorts: Vec<SortId>,
+    /// Sorts with subsorts that no import puts below them.
+    pub subsorts: Vec<(SortId, Vec<SortId>)>,
+}
+
 /// A module with everything it imports, flattened.
 ///
 /// Statements come in Maude's order: the module's own in the order of the text, then those of

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::base::Name;
 use crate::mixfix::{PrintOptions, print, print_equation, print_membership, print_rule};
-use crate::module::{Fragment, Module, Modules};
+use crate::module::{Fragment, Module, Modules, OwnSorts};
 use crate::sorts::{Gather, IdentitySide, Node, OpId, Operator, Signature, SortId, Special, Tree};
 use crate::syntax::TokenOrder;
 use crate::syntax::tree::ModuleKind;
@@ -56,28 +56,52 @@ pub(super) fn end_keyword(kind: ModuleKind) -> &'static str {
 /// `show all`: the flat module.
 pub fn show_all(module: &Module, order: &TokenOrder) -> String {
     let sorts = &module.signature.sorts;
+    let below = sorts.declared().map(|sort| (sort, sorts.subsorts(sort).to_vec())).collect();
+    let all = OwnSorts { sorts: sorts.declared().collect(), subsorts: below };
+    let normal = Normal::new(module, order);
+    let parts =
+        [ops(module), vars(module, order), mbs(module, &normal), eqs(module, &normal), rls(module, &normal)];
+    module_text(module, Vec::new(), &all, parts)
+}
+
+/// `show desugared`: what a module imports and what it adds, as Maude understood it.
+pub fn show_desugared(module: &Module, own: &OwnSorts, order: &TokenOrder) -> String {
+    let imports = module.imports.iter().map(|(mode, name)| format!("{} {name} .", mode.word())).collect();
+    let normal = Normal::new(module, order);
+    let mut own_module = module.clone();
+    own_module.polys.retain(|poly| poly.model.own);
+    let (mut mbs, mut eqs, mut rls) = (mbs(module, &normal), eqs(module, &normal), rls(module, &normal));
+    mbs.truncate(module.own.0);
+    eqs.truncate(module.own.1);
+    rls.truncate(module.own.2);
+    let parts = [ops_of(&own_module, |op| op.own), vars(module, order), mbs, eqs, rls];
+    module_text(module, imports, own, parts)
+}
+
+fn module_text(module: &Module, imports: Vec<String>, sorts: &OwnSorts, parts: [Vec<String>; 5]) -> String {
+    let name = |sort: &SortId| module.signature.sorts.name(*sort).as_str();
     let params: Vec<String> =
         module.params.iter().map(|(name, theory)| format!("{name} :: {theory}")).collect();
     let params = if params.is_empty() { String::new() } else { format!("{{{}}}", params.join(", ")) };
     let mut out = format!("{} {}{params} is\n", keyword(module.kind), module.name);
-    let names: Vec<&str> = sorts.declared().map(|s| sorts.name(s).as_str()).collect();
+    for import in imports {
+        let _ = writeln!(out, "  {import}");
+    }
+    let names: Vec<&str> = sorts.sorts.iter().map(name).collect();
     match names.as_slice() {
         [] => {}
         [one] => out.push_str(&format!("  sort {one} .\n")),
         _ => out.push_str(&format!("  sorts {} .\n", names.join(" "))),
     }
-    for sort in sorts.declared() {
-        let below: Vec<&str> = sorts.subsorts(sort).iter().map(|&s| sorts.name(s).as_str()).collect();
+    for (sort, below) in &sorts.subsorts {
         let plural = match below.len() {
             0 => continue,
             1 => "",
             _ => "s",
         };
-        let _ = writeln!(out, "  subsort{plural} {} < {} .", below.join(" "), sorts.name(sort));
+        let below: Vec<&str> = below.iter().map(name).collect();
+        let _ = writeln!(out, "  subsort{plural} {} < {} .", below.join(" "), name(sort));
     }
-    let normal = Normal::new(module, order);
-    let parts =
-        [ops(module), vars(module, order), mbs(module, &normal), eqs(module, &normal), rls(module, &normal)];
     for item in parts.iter().flatten() {
         let _ = writeln!(out, "  {item}");
     }
@@ -234,6 +258,10 @@ pub fn show_ops(module: &Module) -> String {
 }
 
 fn ops(module: &Module) -> Vec<String> {
+    ops_of(module, |_| true)
+}
+
+fn ops_of(module: &Module, is_shown: impl Fn(&Operator) -> bool) -> Vec<String> {
     let sig = &module.signature;
     let sort = |s: &Option<SortId>| s.map_or("Universal", |s| sig.sorts.name(s).as_str());
     let mut out = Vec::new();
@@ -246,7 +274,7 @@ fn ops(module: &Module) -> Vec<String> {
         let attrs = attributes(sig, &op, poly.domain.len(), first, None);
         out.push(line(poly.name, &domain, sort(&poly.range), &attrs));
     }
-    for (_, op) in sig.ops().filter(|(_, op)| is_declared(op)) {
+    for (_, op) in sig.ops().filter(|(_, op)| is_declared(op) && is_shown(op)) {
         for (number, decl) in op.decls.iter().enumerate() {
             let domain: Vec<&str> = decl.domain.iter().map(|&s| sig.sorts.name(s).as_str()).collect();
             let first = if decl.ctor { vec!["ctor".to_owned()] } else { Vec::new() };

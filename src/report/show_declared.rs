@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::show::{end_keyword, keyword, quoted};
 use crate::base::Name;
 use crate::syntax::tree::{
-    Bubble, Decl, Hook, ImportMode, ModuleDecl, ModuleExpr, OpAttr, OpDecl, ParamDecl, RenameItem, SortExpr,
+    Bubble, Decl, Hook, ModuleDecl, ModuleExpr, OpAttr, OpDecl, ParamDecl, RenameItem, SortExpr,
     StatementKind, Token, TypeExpr, ViewDecl, ViewExpr, ViewMap,
 };
 
@@ -14,13 +14,7 @@ pub fn show_module(decl: &ModuleDecl) -> String {
     let mut out = format!("{} {}{} is\n", keyword(decl.kind), decl.name.name, params(&decl.params));
     for item in &decl.decls {
         if let Decl::Import { mode, module, .. } = item {
-            let mode = match mode {
-                ImportMode::Protecting => "protecting",
-                ImportMode::Extending => "extending",
-                ImportMode::Including => "including",
-                ImportMode::GeneratedBy => "generated-by",
-            };
-            let _ = writeln!(out, "  {mode} {} .", expr(module));
+            let _ = writeln!(out, "  {} {} .", mode.word(), expr(module));
         }
     }
     for item in &decl.decls {

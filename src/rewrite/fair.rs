@@ -6,6 +6,7 @@
 
 use super::machine::Machine;
 use super::rules::Turns;
+use super::trace::TraceEvent;
 use crate::base::Interrupt;
 use crate::term::{Class, Layout, Term};
 
@@ -59,6 +60,7 @@ impl Fair {
                 if !std::mem::take(&mut self.moved) {
                     return Ok(true);
                 }
+                machine.trace_state(machine.kept[0], false);
                 self.visit(machine, 0, false);
                 continue;
             };
@@ -82,6 +84,12 @@ impl Fair {
             }
             machine.kept.truncate(at + 1);
             level.next = 0;
+            if machine.tracer.is_some() {
+                let above = self.levels.len() - 1;
+                let path: Vec<usize> = self.levels[..above].iter().map(|level| level.next).collect();
+                machine.tell(&TraceEvent::Place(&path));
+            }
+            let level = self.levels.last_mut().expect("a level is visited");
             while level.steps < self.gas {
                 let subject = machine.kept[at];
                 let Some(value) = machine.rewrite_fairly(subject, turns, is_left)? else { break };

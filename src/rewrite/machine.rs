@@ -16,7 +16,7 @@ use super::decide;
 use super::memo::Memo;
 use super::recent::Recent;
 use super::rules::{Activation, Exploration};
-use super::trace::Tracer;
+use super::trace::{TraceEvent, Tracer};
 use super::vain::{Tried, Vain};
 use crate::base::{Cancel, Interrupt};
 use crate::builtin::BuiltinState;
@@ -176,6 +176,9 @@ impl Machine {
 
     /// The normal form of a parsed term.
     pub fn reduce(&mut self, tree: &Tree) -> Result<Term, Interrupt> {
+        if let Some(tracer) = &mut self.tracer {
+            tracer(&TraceEvent::Start(&self.theory, tree));
+        }
         let term = self.load(tree);
         self.reduce_term(term)
     }

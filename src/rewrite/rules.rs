@@ -74,6 +74,7 @@ impl Steps {
         machine.recent.clear();
         machine.roots.clear();
         machine.roots.push(term);
+        machine.trace_state(term, true);
         self.positions.clear();
         self.positions.push(ROOT);
         (self.at, self.rule, self.is_redex) = (0, 0, false);
@@ -100,6 +101,7 @@ impl Steps {
                 let yielded = if self.is_running {
                     machine.resume_rule()?
                 } else {
+                    self.trace_place(machine);
                     let is_left = self.positions[self.at].is_left;
                     let code = if is_left { entry.all_unreduced } else { entry.all };
                     machine.start_rule(code, machine.roots[self.at])?
@@ -171,6 +173,29 @@ impl Steps {
     /// The term that is being rewritten.
     pub fn term(&self, machine: &Machine) -> Term {
         machine.roots[0]
+    }
+
+    /// Tells which position it is at, if someone watches.
+    fn trace_place(&self, machine: &mut Machine) {
+        if machine.tracer.is_none() {
+            return;
+        }
+        let mut path = Vec::new();
+        let mut position = self.positions[self.at];
+        while position.parent != u32::MAX {
+            let Machine { heap, theory, roots, .. } = &*machine;
+            let parent = heap.deref(roots[position.parent as usize]);
+            let mut arg = position.arg as usize;
+            if theory.symbols.class(heap.sym(&theory.symbols, parent)) == Class::AssocComm {
+                let mut pairs = Vec::new();
+                heap.bag_pairs(parent, &mut pairs);
+                arg = pairs[..arg].iter().map(|&(_, copies)| copies as usize).sum();
+            }
+            path.push(arg);
+            position = self.positions[position.parent as usize];
+        }
+        path.reverse();
+        machine.tell(&TraceEvent::Place(&path));
     }
 
     /// Adds the positions below one where rules may apply.
@@ -255,6 +280,7 @@ impl Steps {
         }
         self.begin(machine, term);
         while self.at < self.positions.len() {
+            self.trace_place(machine);
             let is_left = self.positions[self.at].is_left;
             if let Some((rule, value)) = machine.rewrite_here(machine.roots[self.at], turns, is_left)? {
                 let term = self.rebuild(machine, self.at, value)?;

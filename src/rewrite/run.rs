@@ -4,7 +4,6 @@
 use super::machine::{Frame, Machine};
 use super::memo::Memo;
 use super::resort::REWRITES_MAX;
-use super::trace::TraceEvent;
 use crate::base::Interrupt;
 use crate::builtin::{Cx, Fast};
 use crate::matching::{Context, Match, Rest};
@@ -331,7 +330,9 @@ impl Machine {
                     let args = &self.stack[base..base + n];
                     if let Some(t) = self.memo.get(&self.heap, sy, hash, sym, args) {
                         self.rewrites += 1;
-                        self.tell(&TraceEvent::Memo(sym));
+                        if self.tracer.is_some() {
+                            self.trace_memo(sym, base, n, t);
+                        }
                         ret!(t);
                     }
                     // Keep the arguments below the frame: [operator, count, hash, hash, hash,

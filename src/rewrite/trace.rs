@@ -2,6 +2,7 @@
 //! and each result that is computed without equations.
 
 use super::machine::Machine;
+use crate::sorts::Tree;
 use crate::term::{Heap, Term};
 use crate::theory::{Theory, TracePoint};
 
@@ -9,8 +10,19 @@ use crate::theory::{Theory, TracePoint};
 pub enum TraceEvent<'a> {
     Statement(StatementEvent<'a>),
     Builtin(BuiltinEvent<'a>),
-    /// A value of this operator was found in its memo table.
-    Memo(u32),
+    /// A value was found in the memo table of its operator.
+    Memo(BuiltinEvent<'a>),
+    /// A term is going to be reduced.
+    Start(&'a Theory, &'a Tree),
+    /// Rules are going to be tried on a term and below it: each alone, or one after the other.
+    Explore {
+        heap: &'a Heap,
+        theory: &'a Theory,
+        term: Term,
+        each_alone: bool,
+    },
+    /// They are tried at this position of it: which argument, and of that which one.
+    Place(&'a [usize]),
     /// The operator that counts has been rewritten.
     Counter(u32),
 }
@@ -87,6 +99,24 @@ impl Machine {
             return self.stack[base];
         }
         self.heap.apply(&theory.symbols, sym, &self.stack[base..base + args])
+    }
+
+    /// Tells that a value was remembered, if someone watches.
+    #[cold]
+    pub(super) fn trace_memo(&mut self, sym: u32, base: usize, args: usize, result: Term) {
+        let redex = self.special_redex(sym, base, args);
+        let Some(mut tracer) = self.tracer.take() else { return };
+        let (theory, heap) = (self.theory.clone(), &self.heap);
+        tracer(&TraceEvent::Memo(BuiltinEvent { theory: &theory, heap, redex, result }));
+        self.tracer = Some(tracer);
+    }
+
+    /// Tells that rules are going to be tried on a term, if someone watches.
+    pub(super) fn trace_state(&mut self, term: Term, each_alone: bool) {
+        if let Some(tracer) = &mut self.tracer {
+            let (heap, theory) = (&self.heap, &self.theory);
+            tracer(&TraceEvent::Explore { heap, theory, term, each_alone });
+        }
     }
 
     /// Tells of an event without a redex, if someone watches.

@@ -23,7 +23,7 @@ impl Machine {
         let sy = &theory.symbols;
         let mut stack: Vec<Term> = Vec::new();
         let mut shared: FxHashMap<(Node, Vec<Term>, bool), Term> = FxHashMap::default();
-        let eager = self.eager_places(tree);
+        let eager = theory.eager_places(tree);
         for (at, node) in tree.nodes().iter().enumerate() {
             let start = stack.len() - node.arity();
             let args: Vec<Term> = stack.drain(start..).collect();
@@ -90,24 +90,6 @@ impl Machine {
         let rewrites = self.resort(&mut heap, t);
         self.heap = heap;
         (self.rewrites, self.stress) = (before + rewrites, stress);
-    }
-
-    /// Which subterms are evaluated before an operator above them is: Maude shares equal subterms
-    /// among these, and among the others.
-    fn eager_places(&self, tree: &Tree) -> Vec<bool> {
-        let mut eager = vec![true; tree.len()];
-        for at in (0..tree.len()).rev() {
-            let Some(op) = tree.node(at).op() else { continue };
-            let function = &self.theory.functions[op.index()];
-            let all = if function.joined { !function.is_lazy } else { function.is_eager };
-            if eager[at] && all {
-                continue;
-            }
-            for (i, arg) in tree.args(at).into_iter().enumerate() {
-                eager[arg] = eager[at] && (all || function.eager.contains(&(i as u32)));
-            }
-        }
-        eager
     }
 
     fn unreduced(&mut self, sym: u32, args: &[Term]) -> Term {

@@ -116,7 +116,7 @@ pub struct Operator {
     pub special: Option<Arc<Special>>,
     pub poly: Option<Poly>,
     pub hooks: Hooks,
-    /// Was it declared in this module itself (and not imported)?
+    /// Was it declared in this module first (and not imported)?
     pub own: bool,
 }
 

@@ -122,6 +122,18 @@ pub enum ImportMode {
     GeneratedBy,
 }
 
+impl ImportMode {
+    /// The keyword that is written for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ImportMode::Protecting => "protecting",
+            ImportMode::Extending => "extending",
+            ImportMode::Including => "including",
+            ImportMode::GeneratedBy => "generated-by",
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Decl {
     Import {

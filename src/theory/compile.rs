@@ -173,6 +173,7 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
                 is_lazy: arity > 0 && plan.strategy.is_lazy(),
                 is_eager: (0..arity as u32).all(|a| eager.contains(&a)),
                 eager,
+                is_branch: matches!(plan.special, Some(Special::Branch { .. })),
                 left_alone: left_alone[i].clone(),
             }
         })

@@ -70,6 +70,11 @@ pub(super) struct Leaf {
 }
 
 impl Leaf {
+    /// Does an extension leave something around the result?
+    pub fn has_extension(&self) -> bool {
+        self.rest_of.is_some() || self.rest.is_some() || self.has_rest
+    }
+
     /// Notes the subpatterns at some places of a pattern that has matched.
     fn note_normal(&mut self, tree: &Tree, places: std::ops::Range<usize>) {
         for at in places.filter(|&at| tree.node(at).arity() > 0) {
@@ -243,7 +248,7 @@ impl Compiler<'_> {
                 self.trace_step(statements, row.index, TraceStep::TrialSucceeds, &leaf);
             }
             // With an extension, what is left is loaded first.
-            if statements != Statements::Equations || leaf.rest_of.is_none() && !leaf.has_rest {
+            if matches!(statements, Statements::Memberships(_)) || !leaf.has_extension() {
                 self.trace_step(statements, row.index, TraceStep::Apply, &leaf);
             }
         }

@@ -61,6 +61,8 @@ pub struct Function {
     pub is_lazy: bool,
     /// Are all arguments in `eager`?
     pub is_eager: bool,
+    /// Does it choose among its arguments, as `if_then_else_fi` does?
+    pub is_branch: bool,
     /// Arguments that a normal form may have unreduced, from 0.
     pub left_alone: Vec<u32>,
 }
@@ -204,6 +206,25 @@ impl Theory {
     /// Compiles a module. `name_order` numbers the tokens by first occurrence.
     pub fn new(module: Arc<Module>, name_order: FxHashMap<Name, u32>, options: &Options) -> Theory {
         compile::compile(module, name_order, options)
+    }
+
+    /// Which subterms are evaluated before an operator above them is: Maude shares equal subterms
+    /// among these, and among the others. The branches of a choice count as evaluated.
+    pub fn eager_places(&self, tree: &Tree) -> Vec<bool> {
+        let mut eager = vec![true; tree.len()];
+        for at in (0..tree.len()).rev() {
+            let Some(op) = tree.node(at).op() else { continue };
+            let function = &self.functions[op.index()];
+            let all = if function.joined { !function.is_lazy } else { function.is_eager };
+            let all = all || function.is_branch;
+            if eager[at] && all {
+                continue;
+            }
+            for (i, arg) in tree.args(at).into_iter().enumerate() {
+                eager[arg] = eager[at] && (all || function.eager.contains(&(i as u32)));
+            }
+        }
+        eager
     }
 
     /// The same theory with other queries, for a module without memberships.

@@ -32,7 +32,7 @@ impl Compiler<'_> {
         self.need_vars(&rhs.vars(), leaf, frame);
         self.check_collector(leaf, frame);
         let root = rhs.root();
-        if leaf.rest_of.is_some() || leaf.rest.is_some() || leaf.has_rest {
+        if leaf.has_extension() {
             // What an extension left goes around the result.
             let rest = leaf.path.take(2);
             if let Some(choice) = leaf.rest_of {

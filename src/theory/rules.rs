@@ -273,7 +273,7 @@ impl Compiler<'_> {
         self.need_vars(&rhs.vars(), leaf, frame);
         self.check_collector(leaf, frame);
         let root = rhs.root();
-        let extended = (leaf.rest_of.is_some() || leaf.has_rest).then_some(self.current);
+        let extended = leaf.has_extension().then_some(self.current);
         let rest = extended.map(|op| (op, leaf.path.take(2)));
         if let Some((op, rest)) = rest {
             match leaf.rest_of {
@@ -286,6 +286,8 @@ impl Compiler<'_> {
             leaf.path.set(rest, Known::ANY);
             leaf.path.set(rest + 1, Known::ANY);
             frame.note(leaf.path.top);
+            leaf.traced_rest = Some(rest);
+            self.trace_step(Statements::Rules { all: true }, index, TraceStep::Apply, leaf);
             if self.sy.class(op.0) == Class::AssocComm && !self.is_result_left {
                 // As in Maude, what is left of a multiset is a term of its own. Its call takes the
                 // registers from its own on, so it comes before anything else is there.
