@@ -727,11 +727,11 @@ impl Space {
                 at += 1 + arity;
                 continue;
             }
-            for field in fields(&self.new, at) {
+            let terms = fields(&self.new, at);
+            let is_far = terms.clone().next().is_some_and(|field| self.new[field].is_node());
+            for field in terms {
                 // What lies that far ahead may be no term: then the hint is useless.
-                if let Some(&next) = self.new.get(field + AHEAD)
-                    && next.is_node()
-                {
+                if is_far && let Some(&next) = self.new.get(field + AHEAD) {
                     prefetch(&self.old, next.at());
                 }
                 self.forward_field(field);
