@@ -153,11 +153,32 @@ impl Machine {
                 jump!(code::imm(w));
             }};
         }
+        // Most functions begin with a switch: then it is done here. A jump to the instruction that
+        // follows is one that the processor must guess, and loops are made of few instructions.
         macro_rules! tail_call {
             ($w:expr, $($x:ident $i:literal),+) => {{
                 self.rewrites += 1;
                 pass!(word!(0), 0, $($x $i),+);
                 jump!(code::imm($w));
+                let w = word!(0);
+                if code::op(w) == Op::EnterSwitch {
+                    skip!(1);
+                    enter!(w);
+                    let w = word!(0);
+                    skip!(1);
+                    switch!(w);
+                    argument!();
+                }
+            }};
+        }
+        // The instruction that most cases of a switch begin with, if it comes next.
+        macro_rules! argument {
+            () => {{
+                let w = word!(0);
+                if code::op(w) == Op::Arg1 {
+                    skip!(1);
+                    set!(code::a(w), self.heap.arg(reg!(code::b(w)), code::c(w)));
+                }
             }};
         }
         macro_rules! ret {
@@ -324,6 +345,7 @@ impl Machine {
                     let w = word!(0);
                     skip!(1);
                     switch!(w);
+                    argument!();
                 }
                 Op::EnterBig => {
                     let base = base!();

@@ -95,19 +95,12 @@ impl Heap {
         if self.layout(t) == Layout::Bag as u32 {
             return self.search_pairs(at + 2, self.word(at + 1).0 as usize, order);
         }
-        let (before, pairs, n) = self.tree_leaf(self.word(at + 1), &order);
-        let (place, found) = self.search_pairs(pairs, n, order);
-        (before + place, found)
+        self.tree_search(self.word(at + 1), order)
     }
 
     /// Binary search in `n` pairs from a place on; see [`Heap::bag_search`].
     #[inline]
-    pub(super) fn search_pairs(
-        &self,
-        pairs: usize,
-        n: usize,
-        order: impl Fn(Term) -> Ordering,
-    ) -> (usize, Option<u32>) {
+    fn search_pairs(&self, pairs: usize, n: usize, order: impl Fn(Term) -> Ordering) -> (usize, Option<u32>) {
         let (mut lo, mut hi) = (0, n);
         while lo < hi {
             let mid = (lo + hi) / 2;
@@ -423,7 +416,7 @@ impl Heap {
     /// Is the sort of several elements the same after one of them (the first of the pair) has
     /// gone or has become rarer? `n` is its former number among the pairs from a place on. True
     /// only if that is easily seen: a neighbour has the same sort, and sorts are absorbed.
-    pub(super) fn kept_sort(
+    fn kept_sort(
         &self,
         sy: &Symbols,
         sym: u32,

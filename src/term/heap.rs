@@ -36,15 +36,15 @@ pub enum Layout {
     Bag = 51,
     /// `[hdr, root]`: a large multiset.
     Tree = 52,
-    /// `[hdr, distinct, max multiplicity, total, left, right, least of right, leaves]`: its inner
-    /// nodes.
+    /// `[hdr, distinct, max multiplicity, total, n and which are multiple, children..., bounds...,
+    /// their distinct...]`: its inner nodes.
     TreeNode = 53,
     /// `[hdr, n, words...]`: raw data (big numbers, strings, floats, quoted identifiers, variables).
     Raw = 54,
     /// `[hdr, value]`: a term that was not reduced, after its reduction.
     Indirect = 55,
-    /// `[hdr, distinct, max multiplicity, total, (element, multiplicity)...]`: part of a large
-    /// multiset.
+    /// `[hdr, distinct, max multiplicity, total, elements..., multiplicities...]`: part of a large
+    /// multiset. There are multiplicities only if one is greater than 1.
     Leaf = 56,
 }
 
@@ -62,6 +62,8 @@ const FORWARD: u32 = u32::MAX;
 
 /// Fields of a buffer before its slots.
 pub(super) const BUFFER_HEAD: usize = 6;
+/// Fields of a large multiset's inner node before its children.
+pub(super) const TREE_HEAD: usize = 5;
 /// Naturals below this are immediate.
 pub const SMALL_MAX: u32 = 1 << 30;
 
@@ -207,6 +209,19 @@ impl Heap {
         debug_assert!(at < self.words.len());
         // SAFETY: as for reading.
         unsafe { *self.words.get_unchecked_mut(at) = word }
+    }
+
+    /// Asks for the memory of a node that is going to be read, up to the size of a multiset's
+    /// nodes, so that its parts do not arrive one after the other.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, t: Term) {
+        (0..4).for_each(|line| prefetch(&self.words, t.at() + 16 * line));
+    }
+
+    /// Asks for the start of a node.
+    #[inline(always)]
+    pub(super) fn prefetch_head(&self, t: Term) {
+        prefetch(&self.words, t.at());
     }
 
     #[inline(always)]
@@ -644,6 +659,22 @@ fn ask_for_large_pages(space: &Vec<Term>) {
     let _ = space;
 }
 
+/// Asks for the memory around a word, which need not exist.
+#[inline(always)]
+fn prefetch(words: &[Term], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint that may be given any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(words.as_ptr().wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (words, at);
+}
+
+/// The collector asks for nodes so many fields before it comes to them.
+const AHEAD: usize = 16;
+
 struct Space {
     old: Vec<Term>,
     new: Vec<Term>,
@@ -688,11 +719,24 @@ impl Space {
     fn scan(&mut self) {
         let mut at = self.scanned;
         while at < self.new.len() {
-            let size = node_size(&self.new, at);
-            for field in fields(&self.new, at) {
+            let arity = header_layout(self.new[at].0) as usize;
+            if arity <= Layout::Fixed as usize {
+                for field in at + 1..at + 1 + arity {
+                    self.forward_field(field);
+                }
+                at += 1 + arity;
+                continue;
+            }
+            let terms = fields(&self.new, at);
+            let is_far = terms.clone().next().is_some_and(|field| self.new[field].is_node());
+            for field in terms {
+                // What lies that far ahead may be no term: then the hint is useless.
+                if is_far && let Some(&next) = self.new.get(field + AHEAD) {
+                    prefetch(&self.old, next.at());
+                }
                 self.forward_field(field);
             }
-            at += size;
+            at += node_size(&self.new, at);
         }
         self.scanned = at;
     }
@@ -744,24 +788,30 @@ fn fields(words: &[Term], at: usize) -> std::iter::StepBy<std::ops::Range<usize>
             (at + BUFFER_HEAD + lo..at + BUFFER_HEAD + hi, 1)
         }
         n if n == Layout::Tree as u32 || n == Layout::Indirect as u32 => (at + 1..at + 2, 1),
-        n if n == Layout::TreeNode as u32 => (at + 4..at + 7, 1),
+        n if n == Layout::TreeNode as u32 => (at + TREE_HEAD..at + TREE_HEAD + (size - TREE_HEAD) / 3 * 2, 1),
         n if n == Layout::Bag as u32 => (at + 2..at + size, 2),
-        n if n == Layout::Leaf as u32 => (at + 4..at + size, 2),
+        n if n == Layout::Leaf as u32 => (at + 4..at + 4 + words[at + 1].0 as usize, 1),
         _ => (0..0, 1),
     };
     range.step_by(step)
 }
 
+#[inline(always)]
 fn node_size(words: &[Term], at: usize) -> usize {
+    let layout = header_layout(words[at].0);
+    if layout <= Layout::Fixed as u32 { 1 + layout as usize } else { long_node_size(words, at) }
+}
+
+#[inline(never)]
+fn long_node_size(words: &[Term], at: usize) -> usize {
     match header_layout(words[at].0) {
-        n if n <= Layout::Fixed as u32 => 1 + n as usize,
         n if n == Layout::Flat as u32 || n == Layout::Raw as u32 => 2 + words[at + 1].0 as usize,
         n if n == Layout::View as u32 => 4,
         n if n == Layout::Buffer as u32 => BUFFER_HEAD + words[at + 1].0 as usize,
         n if n == Layout::Bag as u32 => 2 + 2 * words[at + 1].0 as usize,
         n if n == Layout::Tree as u32 || n == Layout::Indirect as u32 => 2,
-        n if n == Layout::TreeNode as u32 => 8,
-        n if n == Layout::Leaf as u32 => 4 + 2 * words[at + 1].0 as usize,
+        n if n == Layout::TreeNode as u32 => TREE_HEAD + 3 * (words[at + 4].0 & 0xFF) as usize,
+        n if n == Layout::Leaf as u32 => 4 + (words[at + 1].0 << u32::from(words[at + 2].0 > 1)) as usize,
         layout => unreachable!("no layout {layout}"),
     }
 }

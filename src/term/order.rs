@@ -42,7 +42,11 @@ impl Heap {
     /// Maude's order: operators by arity and creation, then by class.
     #[inline]
     pub fn compare(&self, sy: &Symbols, a: Term, b: Term) -> Ordering {
-        if a == b { Ordering::Equal } else { self.compare_shallow(sy, a, b, SHALLOW) }
+        match () {
+            _ if a == b => Ordering::Equal,
+            _ if a.is_small() && b.is_small() => a.payload().cmp(&b.payload()),
+            _ => self.compare_shallow(sy, a, b, SHALLOW),
+        }
     }
 
     /// Compares the upper levels by native recursion, which needs no memory; the rest, and what
