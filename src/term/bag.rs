@@ -14,6 +14,13 @@ use crate::sorts::SortIx;
 /// Multisets with more distinct elements than this are trees.
 pub(super) const FLAT_MAX: usize = 96;
 
+/// The sum of two multiplicities. Where that is no word, a wrong multiset would be worse than none.
+#[inline]
+pub(super) fn copies(one: u32, other: u32) -> u32 {
+    let sum = one.checked_add(other);
+    sum.expect("an element stands at most 4,294,967,295 times in a multiset")
+}
+
 impl Heap {
     /// Appends the elements of a multiset node with their multiplicities, ascending.
     pub fn bag_pairs(&self, t: Term, out: &mut Vec<(Term, u32)>) {
@@ -161,7 +168,7 @@ impl Heap {
         pairs.dedup_by(|next, kept| {
             let same = self.equal(sy, next.0, kept.0);
             if same {
-                kept.1 += next.1;
+                kept.1 = copies(kept.1, next.1);
             }
             same
         });
@@ -232,7 +239,7 @@ impl Heap {
                     j += 1;
                 }
                 Ordering::Equal => {
-                    merged.push((xs[i].0, xs[i].1 + ys[j].1));
+                    merged.push((xs[i].0, copies(xs[i].1, ys[j].1)));
                     (i, j) = (i + 1, j + 1);
                 }
             }
@@ -264,7 +271,7 @@ impl Heap {
                     j += 2;
                 }
                 Ordering::Equal => {
-                    self.words.extend([x, Term(m + n)]);
+                    self.words.extend([x, Term(copies(m, n))]);
                     (i, j) = (i + 2, j + 2);
                 }
             }
@@ -305,7 +312,7 @@ impl Heap {
         self.words.extend_from_within(from..from + 2 * lo);
         if found {
             let old = self.words[from + 2 * lo + 1].0;
-            self.words.extend([element, Term(old + multiplicity)]);
+            self.words.extend([element, Term(copies(old, multiplicity))]);
             self.words.extend_from_within(from + 2 * lo + 2..from + 2 * n);
         } else {
             self.words.extend([element, Term(multiplicity)]);

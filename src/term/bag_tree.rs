@@ -12,6 +12,7 @@
 
 use std::cmp::Ordering;
 
+use super::bag::copies;
 use super::heap::{Heap, Layout, TREE_HEAD, Term, header, header_sort};
 use super::symbols::Symbols;
 use crate::sorts::SortIx;
@@ -385,7 +386,7 @@ impl Heap {
             }
             sort = next;
         }
-        let multiplicity = if is_found { self.leaf_multiplicity(leaf, place) } else { 0 } + count;
+        let multiplicity = copies(if is_found { self.leaf_multiplicity(leaf, place) } else { 0 }, count);
         let before = self.max_multiplicity(leaf);
         let largest = before.max(multiplicity);
         let (at, from) = (self.words.len(), leaf.at() + HEAD);

@@ -179,7 +179,7 @@ impl Table {
                 let state = Sprout(bucket.0[i].load(Ordering::Relaxed));
                 let mask = (masks >> (8 * i)) as u8;
                 if mask != 0 && place / count < self.groups {
-                    used += usize::from(table.insert(state, ((place / count) as u32, mask)));
+                    used += usize::from(table.bucket(state, (place / count) as u32).append(state, mask));
                 }
             }
         }
@@ -256,6 +256,20 @@ impl Bucket<'_> {
         self.set_bytes(masks, times);
         self.0[VERSION].store(version + 2, Ordering::Release);
         !is_known && free.is_some()
+    }
+
+    /// Adds a state that is not there, while nobody else has the table, at time 0. Says whether there was
+    /// a free entry.
+    fn append(&self, state: Sprout, mask: u8) -> bool {
+        let (masks, times) = self.bytes();
+        // So far entries were only added, one behind the other.
+        let place = (u128::BITS - masks.leading_zeros()).div_ceil(8) as usize;
+        if place >= WAYS {
+            return self.insert(state, mask, 0);
+        }
+        self.0[place].store(state.0, Ordering::Relaxed);
+        self.set_bytes(masks | u128::from(mask) << (8 * place), times);
+        true
     }
 
     /// The version, which is odd from now on.
