@@ -4,10 +4,12 @@
   cluster.py server DIR            until its standard input ends
   cluster.py worker DIR OWN        with one core, for the server of DIR; until its standard input ends
   cluster.py submit DIR COMMAND... one task for each command, run by `sh`; waits until all are done
+  cluster.py run N                 a server and N workers for the commands on standard input, one a line
 """
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 from hyperqueue import Client, Job
@@ -31,19 +33,31 @@ def worker(directory, own):
     until_told()
 
 
-def submit(directory, commands):
+def submit(client, commands):
     job = Job()
     for command in commands:
         job.program(["sh", "-c", command])
-    client = Client(directory)
-    sys.exit(0 if client.wait_for_jobs([client.submit(job)], raise_on_error=False) else 1)
+    return client.wait_for_jobs([client.submit(job)], raise_on_error=False)
 
 
-role, directory, *rest = sys.argv[1:]
+def run(workers):
+    with tempfile.TemporaryDirectory() as directory:
+        cluster = LocalCluster(directory)
+        for _ in range(workers):
+            cluster.start_worker(WorkerConfig(cores=1))
+        done = submit(cluster.client(), sys.stdin.read().splitlines())
+    sys.stdout.flush()
+    # Without waiting for the workers.
+    os._exit(0 if done else 1)
+
+
+role, *rest = sys.argv[1:]
 if role == "server":
-    cluster = LocalCluster(directory)
+    cluster = LocalCluster(rest[0])
     until_told()
 elif role == "worker":
-    worker(directory, *rest)
+    worker(*rest)
+elif role == "run":
+    run(int(rest[0]))
 else:
-    submit(directory, rest)
+    sys.exit(0 if submit(Client(rest[0]), rest[1:]) else 1)

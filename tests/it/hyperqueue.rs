@@ -107,3 +107,32 @@ fn a_lost_worker_costs_nothing() {
     let (code, objects, errors) = json(&["plan", "collect", &into]);
     assert_eq!((code, objects[0]["verdict"].as_str(), errors.as_str()), (0, Some("holds"), ""));
 }
+
+/// A program whose name may be relative to the project.
+fn in_project(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    if name.contains('/') && path.exists() { path.display().to_string() } else { name.to_owned() }
+}
+
+/// The README's line, but for where the programs are.
+#[test]
+fn the_line_of_the_readme_runs_all_jobs() {
+    let Some(python) = python() else { return };
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(project.join("README.md")).expect("it is there");
+    let line =
+        readme.lines().find(|line| line.starts_with("$ ls jobs/*.job")).expect("a line for HyperQueue");
+    let script = format!("{} {}/tests", in_project(&python), project.display());
+    let line = line.trim_start_matches("$ ").replace("python tests", &script);
+    let line = line.replace("'s/^/rwl job run /'", &format!("'s|^|{RWL} job run |'"));
+    let directory = Directory::new("hyperqueue-line");
+    let into = directory.place("jobs");
+    let args = ["--module", "QLOCK-CHECK", "--init", "init4", "--formula", "lofree"];
+    plan("qlock", &[&args[..], &["--layers", "2", "--jobs", "3"]].concat(), &into);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &line]).current_dir(&directory.0);
+    let output = crate::support::run(&mut shell, "", Duration::from_secs(120)).expect("it ends");
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let (code, objects, _) = json(&["plan", "collect", &into]);
+    assert_eq!((code, objects[0]["verdict"].as_str()), (0, Some("holds")));
+}
