@@ -66,16 +66,6 @@ impl Region for ModelRegion<'_> {
         reads: &dyn Fn(u64) -> bool,
         out: &mut Vec<(RuleId, Sprout)>,
     ) -> Result<u64, Stop> {
-        self.visit_early(state, reads, &|_| {}, out)
-    }
-
-    fn visit_early(
-        &mut self,
-        state: Sprout,
-        reads: &dyn Fn(u64) -> bool,
-        found: &dyn Fn(Sprout),
-        out: &mut Vec<(RuleId, Sprout)>,
-    ) -> Result<u64, Stop> {
         let (root, start) = (Root::from_word(state.0), out.len());
         self.worker.work(|ready, setup, store| {
             out.truncate(start);
@@ -90,11 +80,7 @@ impl Region for ModelRegion<'_> {
             }
             while let Some(step) = explorer.step(store)? {
                 match explorer.root(store, step) {
-                    Ok(root) => {
-                        let target = Sprout(root.to_word());
-                        found(target);
-                        out.push((RuleId(step.rule), target));
-                    }
+                    Ok(root) => out.push((RuleId(step.rule), Sprout(root.to_word()))),
                     Err(full) => return Ok(Err(full)),
                 }
             }

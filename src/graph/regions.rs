@@ -47,18 +47,6 @@ pub trait Region {
         out: &mut Vec<(RuleId, Sprout)>,
     ) -> Result<u64, Stop>;
 
-    /// The same for a caller who will look for each target in a large table: it may be told of them as
-    /// soon as they are known, so that the memory is there when they are looked for.
-    fn visit_early(
-        &mut self,
-        state: Sprout,
-        reads: &dyn Fn(u64) -> bool,
-        _found: &dyn Fn(Sprout),
-        out: &mut Vec<(RuleId, Sprout)>,
-    ) -> Result<u64, Stop> {
-        self.visit(state, reads, out)
-    }
-
     /// The state of a seed.
     fn plant(&mut self, seed: Seed) -> Result<Sprout, Stop>;
 
@@ -84,16 +72,6 @@ impl<R: Region + ?Sized> Region for &mut R {
         out: &mut Vec<(RuleId, Sprout)>,
     ) -> Result<u64, Stop> {
         (**self).visit(state, reads, out)
-    }
-
-    fn visit_early(
-        &mut self,
-        state: Sprout,
-        reads: &dyn Fn(u64) -> bool,
-        found: &dyn Fn(Sprout),
-        out: &mut Vec<(RuleId, Sprout)>,
-    ) -> Result<u64, Stop> {
-        (**self).visit_early(state, reads, found, out)
     }
 
     fn plant(&mut self, seed: Seed) -> Result<Sprout, Stop> {

@@ -283,10 +283,7 @@ impl<'a, R: Region> Part<'a, R> {
         let Pair { state, at, .. } = self.pairs[number as usize];
         let start = self.transitions.len();
         let reads = |props| reader.reads(at, props);
-        self.table();
-        let Part { region, table, transitions, .. } = self;
-        let table = table.as_ref().expect("just taken");
-        let props = region.visit_early(state, &reads, &|target| table.prefetch(target), transitions)?;
+        let props = self.region.visit(state, &reads, &mut self.transitions)?;
         self.shared.meter.meet(props);
         self.recent.transitions += self.transitions.len() - start;
         if self.transitions.len() == start && reads(props) {
@@ -300,6 +297,9 @@ impl<'a, R: Region> Part<'a, R> {
             }
             self.enabled[number as usize] = enabled;
         }
+        self.table();
+        let table = self.table.as_ref().expect("just taken");
+        self.transitions[start..].iter().for_each(|&(_, target)| table.prefetch(target));
         let pair = &mut self.pairs[number as usize];
         (pair.props, pair.start) = (props, start as u32);
         Ok(())
