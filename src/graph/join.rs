@@ -6,8 +6,8 @@
 //! the order in which the rule itself would find them.
 
 use super::elements::{Elements, Info};
-use super::tuples::{mix, none};
-use super::vector::inner;
+use super::tuples::{Key, Tuples, mix, none};
+use super::vector::inner as inner_word;
 use crate::sorts::SortIx;
 use crate::theory::{Join, JoinQuery, JoinRule};
 
@@ -21,6 +21,8 @@ pub const PLACES: usize = 8;
 pub struct Soup {
     words: Vec<u32>,
     infos: Vec<Info>,
+    /// The elements' numbers, by position.
+    numbers: Numbers,
     /// By pattern: where it matches, and where in several ways.
     matches: Vec<u64>,
     many: Vec<u64>,
@@ -30,6 +32,15 @@ pub struct Soup {
     present: u64,
     /// Where rules may be tried inside an element.
     restless: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Numbers([u32; POSITIONS]);
+
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers([0; POSITIONS])
+    }
 }
 
 impl Soup {
@@ -93,6 +104,7 @@ impl Soup {
             self.words.push(word);
             self.infos.push(info);
         }
+        self.numbers.0[position] = info.number;
         self.restless |= u64::from(info.class.is_restless) << position;
         let mut values = elements.values(&info).iter();
         let mut patterns = info.class.patterns;
@@ -153,6 +165,54 @@ impl Soup {
     }
 }
 
+/// What the loops of a pair look at.
+pub struct Sight<'a> {
+    pub tuples: &'a Tuples,
+    pub rows: &'a mut RowPlaces,
+    /// The rule's number.
+    pub rule: usize,
+    /// That of the elements.
+    pub epoch: u32,
+}
+
+/// Where the rows of a rule are, by the position of the outer element of a pair: most elements are those
+/// of the state before.
+#[derive(Clone, Debug)]
+pub struct RowPlaces {
+    /// What tells whether all this is out of date: stamps, and the words at the rule's other places.
+    stamp: (u64, u32),
+    others: [u32; PLACES],
+    /// The outer element, and the place of its row, if it has one.
+    rows: [(u32, Option<u32>); POSITIONS],
+}
+
+impl Default for RowPlaces {
+    fn default() -> RowPlaces {
+        RowPlaces { stamp: (u64::MAX, 0), others: [0; PLACES], rows: [(NO_WORD, None); POSITIONS] }
+    }
+}
+
+/// No element has this word.
+const NO_WORD: u32 = u32::MAX;
+
+impl RowPlaces {
+    #[inline]
+    fn begin(&mut self, stamp: (u64, u32), others: [u32; PLACES]) {
+        if self.stamp != stamp || self.others != others {
+            *self = RowPlaces { stamp, others, ..RowPlaces::default() };
+        }
+    }
+
+    #[inline]
+    fn get(&mut self, position: u8, word: u32, find: impl FnOnce(u32) -> Option<usize>) -> Option<usize> {
+        let row = &mut self.rows[position as usize % POSITIONS];
+        if row.0 != word {
+            *row = (word, find(word).map(|place| place as u32));
+        }
+        row.1.map(|place| place as usize)
+    }
+}
+
 /// The ways in which a rule matches, one by one.
 ///
 /// Where only one position is left for a place it is chosen first: that does not change the order.
@@ -168,6 +228,8 @@ pub struct Loops {
     /// Is the last loop over several positions, whose elements have one operator, and may there be no
     /// result?
     is_row: bool,
+    /// Is there but one loop over several positions around that one, and nothing to compare in both?
+    is_pair: bool,
     /// Where the row for the other places is, if that is known.
     pub row_at: Option<usize>,
     /// By depth: the positions not tried, those in use, the places that have one, and the sum of
@@ -182,8 +244,9 @@ impl Loops {
     /// Starts with a rule.
     #[inline]
     pub fn begin(&mut self, soup: &Soup, join: &Join, rule: &JoinRule) {
-        let mut n = 0;
+        let (mut n, mut singles) = (0, 0);
         for is_single in [true, false] {
+            singles = n;
             for (number, place) in rule.places.iter().enumerate() {
                 let positions = soup.matches[place.pattern];
                 if (positions & positions.wrapping_sub(1) == 0) == is_single {
@@ -197,6 +260,8 @@ impl Loops {
         // Without a condition there is a result each time.
         let is_row = !rule.is_certain && join.patterns[last].sym.is_some();
         self.is_row = is_row && positions & positions.wrapping_sub(1) != 0;
+        let is_free = |&place: &u8| rule.places[place as usize].checks.is_empty();
+        self.is_pair = self.is_row && n == singles + 2 && self.order[singles..n].iter().all(is_free);
         (self.depth, self.row_at) = (0, None);
         self.rest[0] = soup.matches[rule.places[self.order[0] as usize].pattern];
     }
@@ -267,7 +332,7 @@ impl Loops {
             if !self.fits(soup, rule, depth, position) {
                 continue;
             }
-            let number = soup.infos[position].number;
+            let number = soup.numbers.0[position];
             let cell = row.get(number as usize).copied().unwrap_or(0);
             match none(cell) {
                 Some(rewrites) => {
@@ -283,6 +348,64 @@ impl Loops {
         }
         self.rest[depth] = 0;
         None
+    }
+
+    /// The same for the last two loops together, if they are a pair.
+    pub fn next_in_pair(
+        &mut self,
+        soup: &Soup,
+        rule: &JoinRule,
+        sight: Sight,
+        passed: &mut (u64, u64),
+    ) -> Option<(u32, u32)> {
+        let Sight { tuples, rows, rule: number, epoch } = sight;
+        let depth = self.depth;
+        let [outer_place, inner_place] = [self.order[depth - 1], self.order[depth]].map(usize::from);
+        let inner = soup.matches[rule.places[inner_place].pattern] & !self.used[depth - 1];
+        let mut others = self.words;
+        (others[outer_place], others[inner_place]) = (0, 0);
+        others[rule.places.len()..].fill(0);
+        rows.begin((tuples.generation(), epoch), others);
+        let (mut rest_around, mut rest) = (self.rest[depth - 1], self.rest[depth]);
+        let mut outer = self.chosen[outer_place];
+        let found = loop {
+            let row = rows.get(outer, soup.words[outer as usize], |word| {
+                let mut words = others;
+                (words[outer_place], words[inner_place]) = (word, inner_word(epoch));
+                let sum = self.sums[depth - 1].wrapping_add(mix(outer_place, word));
+                let sum = sum.wrapping_add(mix(inner_place, words[inner_place]));
+                tuples.row(Key { rule: number, words: &words[..rule.places.len()], sum })
+            });
+            let cells = row.map_or(&[][..], |row| tuples.cells(row));
+            let found = loop {
+                if rest == 0 {
+                    break None;
+                }
+                let position = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let number = soup.numbers.0[position];
+                let cell = cells.get(number as usize).copied().unwrap_or(0);
+                match none(cell) {
+                    Some(rewrites) => {
+                        passed.0 += 1;
+                        passed.1 += u64::from(rewrites);
+                    }
+                    None => break Some((position, number, cell)),
+                }
+            };
+            if found.is_some() || rest_around == 0 {
+                break found;
+            }
+            outer = rest_around.trailing_zeros() as u8;
+            rest_around &= rest_around - 1;
+            rest = inner & !(1 << outer);
+        };
+        (self.rest[depth - 1], self.rest[depth]) = (rest_around, rest);
+        let (position, number, cell) = found?;
+        self.put(soup, depth - 1, outer.into());
+        self.used[depth] = self.used[depth - 1] | 1 << outer;
+        self.put(soup, depth, position);
+        Some((number, cell))
     }
 
     /// Do the values of shared variables at a position agree with those at the chosen ones?
@@ -314,19 +437,25 @@ impl Loops {
         self.is_row
     }
 
+    /// Are the last two loops a pair?
+    #[inline]
+    pub fn is_pair(&self) -> bool {
+        self.is_pair
+    }
+
     /// The words of the row for the present choice, and the sum of [`mix`] of these.
     #[inline]
     pub fn row(&self, epoch: u32) -> ([u32; PLACES], u64) {
         let place = self.order[self.depth] as usize;
         let mut words = self.words;
-        words[place] = inner(epoch);
+        words[place] = inner_word(epoch);
         (words, self.sums[self.depth].wrapping_add(mix(place, words[place])))
     }
 
     /// The number of the last element that was chosen.
     #[inline]
     pub fn last_number(&self, soup: &Soup) -> u32 {
-        soup.infos[self.chosen[self.order[self.depth] as usize] as usize].number
+        soup.numbers.0[self.chosen[self.order[self.depth] as usize] as usize]
     }
 
     /// The positions that were found, by place.

@@ -12,7 +12,7 @@ use super::codec::{Codec, Readiness, Root};
 use super::delta::Around;
 use super::elements::{Class, Elements, Info};
 use super::explorer::{Step, Target};
-use super::join::{Loops, PLACES, POSITIONS, Soup};
+use super::join::{Loops, PLACES, POSITIONS, RowPlaces, Sight, Soup};
 use super::node;
 use super::pairs::Full;
 use super::recent::{Recent, key};
@@ -33,6 +33,8 @@ pub struct Joiner {
     soup: Soup,
     elements: Elements,
     tuples: Tuples,
+    /// By rule, where rows of tuples were found.
+    rows: Box<[RowPlaces]>,
     /// What is known of single elements, and what becomes of them by rules where tuples are not worth
     /// remembering; and the kind of the first part of each rule.
     recent: Recent,
@@ -127,6 +129,7 @@ impl Joiner {
             first_parts: first_parts(join),
             made: Vec::new(),
             tuples: Tuples::new(join.rules.len()),
+            rows: vec![RowPlaces::default(); join.rules.len()].into(),
             around: Around::default(),
             is_settled: false,
             rule: 0,
@@ -318,14 +321,21 @@ impl Joiner {
                 return Ok(None);
             }
             if is_row {
-                if self.loops.row_at.is_none() {
-                    let (words, sum) = self.loops.row(self.elements.epoch());
-                    let row = Key { rule: self.rule, words: &words[..rule.places.len()], sum };
-                    self.loops.row_at = self.tuples.row(row);
-                }
-                let cells = self.loops.row_at.map_or(&[][..], |row| self.tuples.cells(row));
                 let mut passed = (0, 0);
-                let found = self.loops.next_in_row(&self.soup, rule, cells, &mut passed);
+                let found = if self.loops.is_pair() {
+                    let (number, epoch) = (self.rule, self.elements.epoch());
+                    let rows = &mut self.rows[number];
+                    let sight = Sight { tuples: &self.tuples, rows, rule: number, epoch };
+                    self.loops.next_in_pair(&self.soup, rule, sight, &mut passed)
+                } else {
+                    if self.loops.row_at.is_none() {
+                        let (words, sum) = self.loops.row(self.elements.epoch());
+                        let row = Key { rule: self.rule, words: &words[..rule.places.len()], sum };
+                        self.loops.row_at = self.tuples.row(row);
+                    }
+                    let cells = self.loops.row_at.map_or(&[][..], |row| self.tuples.cells(row));
+                    self.loops.next_in_row(&self.soup, rule, cells, &mut passed)
+                };
                 hands.machine.rewrites += passed.1;
                 self.tuples.count(self.rule, passed.0 + u64::from(found.is_some()));
                 match found {

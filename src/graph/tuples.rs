@@ -31,6 +31,8 @@ pub struct Tuples {
     counts: Vec<(u64, u64)>,
     /// Is nothing remembered for it?
     skipped: Vec<bool>,
+    /// Changes whenever something is put or forgotten.
+    generation: u64,
 }
 
 /// A rule and the words of the elements that it matches.
@@ -95,6 +97,7 @@ impl Tuples {
             words_max: WORDS_MIN,
             counts: vec![(0, 0); rules],
             skipped: vec![false; rules],
+            generation: 0,
         }
     }
 
@@ -212,8 +215,15 @@ impl Tuples {
         at
     }
 
+    /// As long as this is the same, rows are where they were.
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Makes room for so many words and one key more.
     fn reserve(&mut self, words: usize) {
+        self.generation += 1;
         if self.data.len() + words > self.words_max {
             self.make_room();
         }

@@ -181,7 +181,7 @@ impl Interpreter {
             compiled.clear_memo();
         }
         let theory = compiled.machine(trace.is_some(), &[&tree], &making).theory.clone();
-        let tree = normalize_levels(&theory.symbols, &theory.names, &tree);
+        let tree = normalize_levels(&theory.symbols, &*theory.names, &tree);
         let input = self.print(&module, &tree);
         self.echo(host, format!("reduce in {} : {input} .", module.name));
         let start = host.time();

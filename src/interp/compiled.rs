@@ -115,9 +115,7 @@ impl Compiled {
 
     /// The module's theory with a query in it, as a search needs it.
     pub fn with_query(&mut self, query: Rule, trace: bool, trees: &[&Tree], making: &Making) -> Arc<Theory> {
-        let theory = self.machine(trace, trees, making).theory.clone();
-        let options = self.theory_options(vec![query], trace, making);
-        Arc::new(Theory::new(theory.module.clone(), self.variables.names.clone(), &options))
+        Arc::new(self.machine(trace, trees, making).theory.with_queries(&[query]))
     }
 
     /// How to make theories of modules that differ only in equations, which have no variables.

@@ -81,7 +81,7 @@ impl Problem {
         let (sig, sy) = (&theory.module.signature, &theory.symbols);
         let mut heap = Heap::new();
         for constant in sy.identities.iter().chain(&theory.constants) {
-            let term = heap.build(sy, &theory.names, constant);
+            let term = heap.build(sy, &*theory.names, constant);
             heap.consts.push(term);
         }
         let has_memberships = theory.memberships.iter().any(|&code| code != NO_CODE);
@@ -95,7 +95,7 @@ impl Problem {
             sy,
             shapes,
             tree: pattern,
-            vars: &theory.names,
+            vars: &*theory.names,
             slot: &place,
             bound: &[],
             needed: Needed::Everything,
@@ -105,12 +105,12 @@ impl Problem {
                 slots.len() as u16 - 1
             },
             constant: &mut |tree| {
-                let term = heap.build(sy, &theory.names, tree);
+                let term = heap.build(sy, &*theory.names, tree);
                 heap.consts.push(term);
                 heap.consts.len() as u32 - 1
             },
         });
-        let subject = heap.build_with(sy, &theory.names, subject, &mut |heap, term| {
+        let subject = heap.build_with(sy, &*theory.names, subject, &mut |heap, term| {
             if let Some(sorter) = &mut sorter {
                 sorter.resort(heap, term);
             }
@@ -187,13 +187,13 @@ pub fn shapes(module: &Module) -> Shapes {
 
 /// The term flattened and sorted modulo axioms.
 pub fn normalize(theory: &Theory, tree: &Tree) -> Tree {
-    term::normalize(&theory.symbols, &theory.names, tree)
+    term::normalize(&theory.symbols, &*theory.names, tree)
 }
 
 /// The same for a condition: patterns are flattened and sorted, other terms level by level.
 pub fn normalize_condition(theory: &Theory, condition: &mut [Fragment]) {
     let pattern = |tree: &mut Tree| *tree = normalize(theory, tree);
-    let term = |tree: &mut Tree| *tree = normalize_levels(&theory.symbols, &theory.names, tree);
+    let term = |tree: &mut Tree| *tree = normalize_levels(&theory.symbols, &*theory.names, tree);
     for fragment in condition {
         match fragment {
             Fragment::Equal(a, b) => [a, b].into_iter().for_each(term),
@@ -211,7 +211,7 @@ pub fn normalize_condition(theory: &Theory, condition: &mut [Fragment]) {
 pub fn normal_statements(theory: &Theory) -> Module {
     let mut module = Module::clone(&theory.module);
     let pattern = |tree: &mut Tree| *tree = normalize(theory, tree);
-    let term = |tree: &mut Tree| *tree = normalize_levels(&theory.symbols, &theory.names, tree);
+    let term = |tree: &mut Tree| *tree = normalize_levels(&theory.symbols, &*theory.names, tree);
     let condition = |fragments: &mut [Fragment]| normalize_condition(theory, fragments);
     for mb in &mut module.memberships {
         pattern(&mut mb.term);
@@ -254,7 +254,7 @@ impl Interpreter {
         trees.extend(condition.iter().flat_map(Fragment::trees));
         let theory = compiled.machine(false, &trees, &making).theory.clone();
         let pattern = normalize(&theory, &pattern);
-        let subject = normalize_levels(&theory.symbols, &theory.names, &subject);
+        let subject = normalize_levels(&theory.symbols, &*theory.names, &subject);
         let sig = &module.signature;
         let word = if extension { "xmatch" } else { "match" };
         let bound = limit.map_or_else(String::new, |n| format!(" [{n}]"));

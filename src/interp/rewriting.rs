@@ -85,7 +85,7 @@ impl Interpreter {
             compiled.clear_memo();
         }
         let theory = compiled.machine(trace.is_some(), &[&tree], &making).theory.clone();
-        let tree = normalize_levels(&theory.symbols, &theory.names, &tree);
+        let tree = normalize_levels(&theory.symbols, &*theory.names, &tree);
         let input = self.print(&module, &tree);
         let word = if gas.is_some() { "frewrite" } else { "rewrite" };
         let bounds = bounds(limit, gas.flatten());

@@ -144,7 +144,7 @@ impl Interpreter {
         if let Some(bytes) = making.memory_max {
             machine.memory_max = (bytes / 4).min(machine.memory_max);
         }
-        let subject = normalize_levels(&theory.symbols, &theory.names, &subject);
+        let subject = normalize_levels(&theory.symbols, &*theory.names, &subject);
         let pattern = normalize(&theory, &pattern);
         let (init, goal) = (self.print(&module, &subject), self.print(&module, &pattern));
         let mut echo =

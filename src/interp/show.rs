@@ -174,7 +174,7 @@ impl Interpreter {
         let grammar = Grammar::new(sig);
         show::show_view(decl, &|bubble| {
             let tree = grammar.term(sig, &vars, bubble, &[]).0?;
-            let tree = normalize_levels(&theory.symbols, &theory.names, &tree);
+            let tree = normalize_levels(&theory.symbols, &*theory.names, &tree);
             Some(print(sig, &tree, &options))
         })
     }

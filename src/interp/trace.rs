@@ -246,7 +246,7 @@ fn statement_text(options: &Options, event: &StatementEvent) -> String {
         TraceKind::Equation => {
             let mut eq = module.equations[event.point.index].clone();
             eq.lhs = normalize(event.theory, &eq.lhs);
-            eq.rhs = normalize_levels(&event.theory.symbols, &event.theory.names, &eq.rhs);
+            eq.rhs = normalize_levels(&event.theory.symbols, &*event.theory.names, &eq.rhs);
             normalize_condition(event.theory, &mut eq.condition);
             print_equation(sig, &eq, &printing)
         }
@@ -259,7 +259,7 @@ fn statement_text(options: &Options, event: &StatementEvent) -> String {
         TraceKind::Rule => {
             let mut rule = module.rules[event.point.index].clone();
             rule.lhs = normalize(event.theory, &rule.lhs);
-            rule.rhs = normalize_levels(&event.theory.symbols, &event.theory.names, &rule.rhs);
+            rule.rhs = normalize_levels(&event.theory.symbols, &*event.theory.names, &rule.rhs);
             normalize_condition(event.theory, &mut rule.condition);
             print_rule(sig, &rule, &printing)
         }

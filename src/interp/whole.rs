@@ -95,7 +95,7 @@ pub enum Rest {
 impl Whole {
     /// A command's term, or one that it looks at.
     pub fn start(&mut self, theory: &Theory, tree: &Tree) {
-        let tree = normalize_levels(&theory.symbols, &theory.names, tree);
+        let tree = normalize_levels(&theory.symbols, &*theory.names, tree);
         let root = self.instance(theory, &tree, &[], &mut Vec::new());
         *self.context() = Context { roots: vec![root], ..Context::default() };
     }
@@ -126,7 +126,7 @@ impl Whole {
             Fragment::Equal(left, right) => vec![left, right],
             Fragment::Sort(term, _) | Fragment::Match(_, term) | Fragment::Rewrite(term, _) => vec![term],
         };
-        let levels = |tree: &Tree| normalize_levels(&theory.symbols, &theory.names, tree);
+        let levels = |tree: &Tree| normalize_levels(&theory.symbols, &*theory.names, tree);
         let roots =
             trees.into_iter().map(|tree| self.instance(theory, &levels(tree), values, &mut trial.built));
         let roots = roots.collect();
@@ -267,7 +267,7 @@ impl Whole {
             Contractum::Value(tree) => self.import(&numbers_last(theory, redex, tree), false),
             Contractum::Instance { rhs, values, rest, is_conditional } => {
                 let mut built = if *is_conditional { std::mem::take(&mut self.built) } else { Vec::new() };
-                let rhs = normalize_levels(&theory.symbols, &theory.names, rhs);
+                let rhs = normalize_levels(&theory.symbols, &*theory.names, rhs);
                 let id = self.instance(theory, &rhs, values, &mut built);
                 let Some(op) = redex.node(redex.root()).op() else { return id };
                 match rest {

@@ -176,6 +176,10 @@ impl Machine {
             if index > 0 || copies > 1 || !self.passes(subject, kind, filter) {
                 return false;
             }
+            let key = (kind == 3).then(|| self.stack[base + (filter >> 32) as usize]);
+            if kind == 3 && !self.is_keyed(subject, operator(kind, filter), key) {
+                return false;
+            }
             self.stack[base + counter] = Term::small(1);
             self.stack[slot] = subject;
             return self.taken(0, earlier, counters, taken, base) == 0;
@@ -192,6 +196,7 @@ impl Machine {
                     let Some(found) = self.find_keyed(pairs, sym, key) else { return false };
                     self.stack[base + counter] = Term::small(found as u32 + 1);
                     self.stack[slot] = pairs[2 * found];
+                    self.near = (key, found as u32);
                     return true;
                 }
             }
@@ -274,6 +279,26 @@ impl Machine {
             index += 1;
         }
         false
+    }
+
+    /// The first element with an operator and a small natural as its first argument, with its position, if
+    /// that is as far from where one was found before as the numbers are apart.
+    #[inline(always)]
+    pub(super) fn find_near(&mut self, subject: Term, bag: u32, sym: u32, key: Term) -> Option<(Term, u32)> {
+        if !key.is_small() || !self.is_bag(subject, bag) {
+            return None;
+        }
+        let (old, place) = self.near;
+        let place = place.wrapping_add(key.payload()).wrapping_sub(old.payload());
+        let pairs = self.heap.flat_bag(subject)?;
+        let is_it = |element: Term| self.is_bag(element, sym) && self.first_argument(element) == key;
+        let element = *pairs.get(2 * place as usize)?;
+        // Elements with the same operator and first argument stand side by side.
+        if !is_it(element) || place > 0 && is_it(pairs[2 * place as usize - 2]) {
+            return None;
+        }
+        self.near = (key, place);
+        Some((element, place))
     }
 
     /// The first element with this operator and first argument, which is a number or a constant, among

@@ -78,6 +78,8 @@ pub struct Machine {
     pub(super) activations: Vec<Activation>,
     /// Values of functions in conditions of rules, while the same state is rewritten.
     pub(super) recent: Recent,
+    /// The key by which an element of a multiset was found last, and its position.
+    pub(super) near: (Term, u32),
     /// Explorations of `=>` conditions, the innermost last.
     pub(super) explorations: Vec<Box<Exploration>>,
     /// Machines that explorations used, for the next ones.
@@ -121,13 +123,14 @@ impl Machine {
             yielded: Term::NONE,
             activations: Vec::new(),
             recent: Recent::default(),
+            near: (Term::small(0), 0),
             explorations: Vec::new(),
             idle: Vec::new(),
             theory,
         };
         let theory = machine.theory.clone();
         for tree in theory.symbols.identities.iter().chain(&theory.constants) {
-            let term = machine.heap.build(&theory.symbols, &theory.names, tree);
+            let term = machine.heap.build(&theory.symbols, &*theory.names, tree);
             machine.heap.consts.push(term);
         }
         if theory.symbols.numbers.decided {

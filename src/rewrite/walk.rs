@@ -68,7 +68,7 @@ impl Machine {
                     }
                 }
                 leaf => {
-                    let term = self.heap.leaf(sy, &theory.names, leaf).expect("no arguments");
+                    let term = self.heap.leaf(sy, &*theory.names, leaf).expect("no arguments");
                     self.settle(term);
                     term
                 }

@@ -13,7 +13,7 @@ use crate::term::{Class, Heap, Layout, Term, sort_of_tree};
 use super::code::{Label, Op, Reg, inst};
 use super::collectors::{Chosen, LazyBag, pack};
 use super::compile::Compiler;
-use super::inline::one_is_enough;
+use super::inline::{Top, one_is_enough};
 use super::known::Known;
 use super::leaf::{Leaf, has_var};
 use super::path::Frame;
@@ -266,8 +266,12 @@ impl Compiler<'_> {
         let takes_some = |var: Var| !self.takes_identity(op, var.sort);
         let least = plan.copies + u32::from(plan.collector.is_some_and(takes_some));
         leaf.can_fail = true;
-        self.asm.emit_to(Op::BagCheck, 0, reg, leaf.fail);
-        self.asm.emit(u64::from(op.0) | u64::from(least) << 32 | u64::from(exact) << 56);
+        // The search for an element with an operator of its own fails on what has none.
+        let is_rigid = plan.elements.first().is_some_and(|e| matches!(e.kind, ElementKind::Rigid(_)));
+        if exact || least > 1 || !is_rigid {
+            self.asm.emit_to(Op::BagCheck, 0, reg, leaf.fail);
+            self.asm.emit(u64::from(op.0) | u64::from(least) << 32 | u64::from(exact) << 56);
+        }
         let mut elements = plan.elements;
         if let Some(slow) = self.other_code(leaf) {
             if let Some(var) = plan.collector.filter(|_| extension) {
@@ -349,7 +353,7 @@ impl Compiler<'_> {
                 self.asm.emit(earlier);
                 self.asm.emit(copies);
                 leaf.fail = again;
-                leaf.path.set(slot, Known::ANY);
+                leaf.path.set(slot, self.known_element(op, leaf.path.known[reg as usize]));
                 match element.kind {
                     ElementKind::Unit(var) => {
                         if let Some(set) = Known::below(self.sig, var.sort) {
@@ -357,7 +361,10 @@ impl Compiler<'_> {
                         }
                         self.bind(var, slot, leaf);
                     }
-                    _ => self.inline_match(tree, element.place, slot, leaf, frame),
+                    _ => {
+                        let top = if filter == 3 { Top::Keyed } else { Top::Known };
+                        self.inline_rest(tree, element.place, slot, top, leaf, frame);
+                    }
                 }
             }
             let nodes = tree.nodes()[tree.range(element.place)].to_vec();
@@ -371,6 +378,20 @@ impl Compiler<'_> {
         if plan.collector.is_some() || extension {
             leaf.lazy = Some(LazyBag { op, subject: reg, first, chosen, var: plan.collector });
         }
+    }
+
+    /// What is known of the elements of a multiset whose own sorts are known.
+    fn known_element(&self, op: OpId, bag: Known) -> Known {
+        let kind = self.sig.op(op).range;
+        let count = self.sig.sorts.kind(kind).sorts.len() as u32;
+        let is_own = self.sig.op(op).domain.iter().all(|&domain| domain == kind);
+        let has_memberships = !self.plans[op.index()].memberships.is_empty();
+        if bag.may_be_error() || has_memberships || !is_own || count > 64 {
+            return Known::ANY;
+        }
+        let diagram = self.sig.diagram(op);
+        let is_strict = (0..count).all(|sort| diagram.binary(0, sort) == 0 && diagram.binary(sort, 0) == 0);
+        if is_strict { Known::SORTED } else { Known::ANY }
     }
 
     /// Is it a free operator whose arguments stand right behind the header?

@@ -308,6 +308,10 @@ pub fn pack(regs: &[Reg]) -> u64 {
     regs.iter().rev().fold(0, |word, &reg| word << 16 | u64::from(reg))
 }
 
+/// The upper half of the first word after `BagNext`, if one element is wanted, no loops are around, and
+/// its first argument is in a register.
+pub const FIRST_KEYED: u64 = 3 << 16 | 1;
+
 /// How many registers fit in a word.
 pub const PACKED_MAX: usize = 4;
 
@@ -392,6 +396,17 @@ impl Assembler {
             }
         }
         (self.words, self.places)
+    }
+
+    /// The places of the labels that were made first.
+    pub fn first_places(&self, count: usize) -> &[u32] {
+        &self.places[..count]
+    }
+
+    /// Takes over finished code, in which the first labels have these places.
+    pub fn go_on(&mut self, words: &[u64], places: &[u32]) {
+        self.words.extend_from_slice(words);
+        self.places[..places.len()].copy_from_slice(places);
     }
 
     pub fn resolve(places: &[u32], label: Label) -> u32 {

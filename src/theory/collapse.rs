@@ -6,30 +6,29 @@ use crate::term::{Class, SymbolInfo, Symbols, normalize, normalize_levels};
 
 use super::NameOrder;
 
-/// A left-hand side is what it is modulo the axioms: with an identity `e`, `f(X, e)` is `X`.
-/// Gives the module with such patterns in normal form, if there are any.
-pub(super) fn collapse_patterns(
-    module: &Module,
-    rules: &mut [Rule],
-    sy: &Symbols,
-    names: &NameOrder,
-) -> Option<Module> {
-    let may_collapse = |tree: &Tree| {
-        tree.nodes().iter().filter_map(Node::op).any(|op| {
-            let info = &sy.info[op.index()];
-            info.identity.is_some() || info.idem
-        })
-    };
-    let leaves = |tree: &Tree| tree.nodes().iter().filter(|node| node.arity() == 0).count();
-    let normal = |tree: &Tree| {
-        let normal = may_collapse(tree).then(|| normalize(sy, names, tree))?;
-        (leaves(&normal) < leaves(tree)).then_some(normal)
-    };
+/// The left-hand sides of rules in normal form: with an identity `e`, `f(X, e)` is `X`.
+pub(super) fn collapse_rules(rules: &mut [Rule], sy: &Symbols, names: &NameOrder) {
     for rule in rules {
-        if let Some(lhs) = normal(&rule.lhs) {
+        if let Some(lhs) = collapsed(&rule.lhs, sy, names) {
             rule.lhs = lhs;
         }
     }
+}
+
+/// The normal form of a pattern, if that is shorter.
+fn collapsed(tree: &Tree, sy: &Symbols, names: &NameOrder) -> Option<Tree> {
+    let may_collapse = tree.nodes().iter().filter_map(Node::op).any(|op| {
+        let info = &sy.info[op.index()];
+        info.identity.is_some() || info.idem
+    });
+    let leaves = |tree: &Tree| tree.nodes().iter().filter(|node| node.arity() == 0).count();
+    let normal = may_collapse.then(|| normalize(sy, names, tree))?;
+    (leaves(&normal) < leaves(tree)).then_some(normal)
+}
+
+/// The module with its equations' and memberships' patterns in normal form, if that makes a difference.
+pub(super) fn collapse_patterns(module: &Module, sy: &Symbols, names: &NameOrder) -> Option<Module> {
+    let normal = |tree: &Tree| collapsed(tree, sy, names);
     let equations: Vec<_> = module.equations.iter().map(|eq| normal(&eq.lhs)).collect();
     let memberships: Vec<_> = module.memberships.iter().map(|mb| normal(&mb.term)).collect();
     let is_one_sided = |info: &SymbolInfo| {

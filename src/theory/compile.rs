@@ -17,9 +17,10 @@ use crate::sorts::{Node, OpId, Operator, Signature, SortId, Tree, Var};
 use crate::term::{Class, Symbols};
 
 use super::code::{Assembler, Label, Op, Reg, inst};
-use super::collapse::collapse_patterns;
+use super::collapse::{collapse_patterns, collapse_rules};
 use super::memberships::{ConstantStep, constant_sort};
 use super::plan::{self, SymbolPlan};
+use super::rules::Rules;
 use super::{Function, NO_CODE, NameOrder, Options, Stubs, Theory, TracePoint};
 
 pub(super) struct Compiler<'a> {
@@ -32,7 +33,7 @@ pub(super) struct Compiler<'a> {
     pub checked: Vec<Label>,
     pub fast: Vec<Label>,
     pub mb_entry: Vec<Label>,
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<Arc<Pattern>>,
     pub builtins: Vec<Builtin>,
     pub constants: Vec<Tree>,
     pub constant_numbers: FxHashMap<Vec<Node>, u32>,
@@ -70,6 +71,22 @@ pub(super) struct Compiler<'a> {
     pub shapes: Shapes,
 }
 
+/// What there is of a theory when its operators are compiled, and rules and queries are still to come:
+/// how far the code and its tables go, and where operators' functions are.
+#[derive(Clone, Debug, Default)]
+pub struct Operators {
+    words: usize,
+    patterns: usize,
+    builtins: usize,
+    constants: usize,
+    sets: usize,
+    traces: usize,
+    enters: usize,
+    /// The places of the first labels: `checked`, `fast` and `mb_entry`, one after the other.
+    places: Vec<u32>,
+    keeps_range: Vec<bool>,
+}
+
 pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, options: &Options) -> Theory {
     let sig = &module.signature;
     let mut symbols = Symbols::new(sig);
@@ -80,10 +97,7 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
         sort_indices[sort.index()] = sig.sorts.get(sort).index;
     }
     let names = NameOrder { names: name_order, sort_indices, sort_order: options.sort_order.clone() };
-    let own_rules = module.rules.len();
-    let mut rules: Vec<Rule> = module.rules.iter().chain(&options.queries).cloned().collect();
-    let collapsed = collapse_patterns(&module, &mut rules, &symbols, &names);
-    let module = collapsed.map_or(module, Arc::new);
+    let module = collapse_patterns(&module, &symbols, &names).map_or(module, Arc::new);
     let sig = &module.signature;
     let plans = plan::plans(&module, &symbols);
     let decides = |sym: u32| plans.get(sym as usize).is_some_and(|plan| !plan.memberships.is_empty());
@@ -103,64 +117,22 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
         let arity = sig.op(OpId::from_index(i)).arity();
         !plan.strategy.is_standard(arity) && !matches!(plan.special, Some(Special::Branch { .. }))
     });
-    let given = plans.iter().enumerate().flat_map(|(i, plan)| {
-        let sort = |&index: &usize| sig.sorts.get(module.memberships[index].sort).index;
-        plan.memberships.iter().map(move |index| (OpId::from_index(i), sort(index)))
-    });
-    let shapes = Shapes::new(sig, given);
-    let mut asm = Assembler::default();
-    let count = plans.len();
-    let checked: Vec<Label> = (0..count).map(|_| asm.label()).collect();
-    let fast: Vec<Label> = (0..count).map(|_| asm.label()).collect();
-    let mb_entry: Vec<Label> = (0..count).map(|_| asm.label()).collect();
-    let mut compiler = Compiler {
-        module: &module,
-        sig,
-        sy: &symbols,
-        plans: &plans,
-        asm,
-        checked,
-        fast,
-        mb_entry,
-        patterns: Vec::new(),
-        builtins: Vec::new(),
-        constants: Vec::new(),
-        constant_numbers: FxHashMap::default(),
-        sets: Vec::new(),
-        traces: Vec::new(),
-        names: &names,
-        has_lazy,
-        constant_memberships,
-        old_sort: None,
-        trace: options.trace,
-        keeps_range: Vec::new(),
-        enters: Vec::new(),
-        yield_places: Vec::new(),
-        slow: None,
-        is_slow_used: false,
-        is_result_left: false,
-        query_vars: Vec::new(),
-        yields: None,
-        rules,
-        current: OpId(0),
-        shapes,
-    };
+    let mut compiler = Compiler::new(&module, &symbols, &names, &plans, has_lazy, options.trace);
+    compiler.constant_memberships = constant_memberships;
     let stubs = compiler.stubs();
     compiler.find_ranges();
-    for index in 0..count {
+    for index in 0..plans.len() {
         compiler.operator(OpId::from_index(index));
     }
-    let rule_labels = compiler.rule_code(own_rules);
-    let left_alone: Vec<Vec<u32>> = (0..count)
+    let operators = Arc::new(compiler.operators());
+    let left_alone: Vec<Vec<u32>> = (0..plans.len())
         .map(|i| {
             let is_branch = matches!(plans[i].special, Some(Special::Branch { .. }));
             let arity = if is_branch { 0 } else { sig.op(OpId::from_index(i)).arity() };
             (0..arity as u32).filter(|&arg| compiler.is_left_alone(i as u32, arg as usize)).collect()
         })
         .collect();
-    let Compiler { asm, checked, mb_entry, patterns, builtins, constants, sets, traces, enters, .. } =
-        compiler;
-    let (code, places) = asm.finish();
+    let place = |label: &Label| operators.places[label.0 as usize];
     let functions = plans
         .iter()
         .enumerate()
@@ -168,7 +140,7 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
             let arity = sig.op(OpId::from_index(i)).arity();
             let eager = plan.strategy.segments.first().cloned().unwrap_or_default();
             Function {
-                code: if plan.is_constructor { NO_CODE } else { Assembler::resolve(&places, checked[i]) },
+                code: if plan.is_constructor { NO_CODE } else { place(&compiler.checked[i]) },
                 joined: is_joined(&symbols, i as u32),
                 is_lazy: arity > 0 && plan.strategy.is_lazy(),
                 is_eager: (0..arity as u32).all(|a| eager.contains(&a)),
@@ -178,37 +150,76 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
             }
         })
         .collect();
-    let memberships = plans
-        .iter()
-        .enumerate()
-        .map(
-            |(i, plan)| {
-                if plan.memberships.is_empty() { NO_CODE } else { Assembler::resolve(&places, mb_entry[i]) }
-            },
-        )
+    let memberships = plans.iter().zip(&compiler.mb_entry);
+    let memberships = memberships
+        .map(|(plan, entry)| if plan.memberships.is_empty() { NO_CODE } else { place(entry) })
         .collect();
     let holds_left = holds_left(sig, &left_alone);
-    let rule_table = rule_labels.resolve(&places, &module, &symbols);
+    let code = compiler.rules_and(&options.queries);
     drop(plans);
     Theory {
-        rules: rule_table,
-        symbols,
-        code,
+        rules: code.rules,
+        code: code.words,
+        patterns: code.patterns,
+        builtins: code.builtins,
+        constants: code.constants,
+        sets: code.sets,
+        traces: code.traces,
+        enters: code.enters,
+        symbols: Arc::new(symbols),
         functions,
-        patterns,
-        builtins,
-        constants,
-        sets,
-        traces,
         stubs,
-        names,
+        names: Arc::new(names),
         memberships,
         has_lazy,
-        holds_left,
-        enters,
+        holds_left: holds_left.into(),
+        is_traced: options.trace,
         foreign: options.foreign.clone(),
+        operators,
         module,
     }
+}
+
+/// The same theory with other queries. The code of its operators is taken over.
+pub(super) fn with_queries(theory: &Theory, queries: &[Rule]) -> Theory {
+    let Theory { module, symbols, names, has_lazy, is_traced, .. } = theory;
+    let plans = plan::plans(module, symbols);
+    let mut compiler = Compiler::new(module, symbols, names, &plans, *has_lazy, *is_traced);
+    compiler.go_on(theory);
+    let code = compiler.rules_and(queries);
+    Theory {
+        rules: code.rules,
+        code: code.words,
+        patterns: code.patterns,
+        builtins: code.builtins,
+        constants: code.constants,
+        sets: code.sets,
+        traces: code.traces,
+        enters: code.enters,
+        module: module.clone(),
+        symbols: symbols.clone(),
+        functions: theory.functions.clone(),
+        stubs: theory.stubs,
+        names: names.clone(),
+        memberships: theory.memberships.clone(),
+        has_lazy: *has_lazy,
+        holds_left: theory.holds_left.clone(),
+        is_traced: *is_traced,
+        foreign: theory.foreign.clone(),
+        operators: theory.operators.clone(),
+    }
+}
+
+/// Code with all that it refers to.
+struct Code {
+    words: Vec<u64>,
+    patterns: Vec<Arc<Pattern>>,
+    builtins: Vec<Builtin>,
+    constants: Vec<Tree>,
+    sets: Vec<Vec<u64>>,
+    traces: Vec<TracePoint>,
+    enters: Vec<u32>,
+    rules: Rules,
 }
 
 /// Operators that leave arguments alone, or whose arguments may have such an operator inside.
@@ -227,7 +238,99 @@ fn holds_left(sig: &Signature, left_alone: &[Vec<u32>]) -> Vec<bool> {
     }
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    fn new(
+        module: &'a Module,
+        symbols: &'a Symbols,
+        names: &'a NameOrder,
+        plans: &'a [SymbolPlan],
+        has_lazy: bool,
+        trace: bool,
+    ) -> Compiler<'a> {
+        let sig = &module.signature;
+        let given = plans.iter().enumerate().flat_map(|(i, plan)| {
+            let sort = |&index: &usize| sig.sorts.get(module.memberships[index].sort).index;
+            plan.memberships.iter().map(move |index| (OpId::from_index(i), sort(index)))
+        });
+        let shapes = Shapes::new(sig, given);
+        let mut asm = Assembler::default();
+        let mut labels = || plans.iter().map(|_| asm.label()).collect::<Vec<Label>>();
+        let [checked, fast, mb_entry] = [labels(), labels(), labels()];
+        Compiler {
+            module,
+            sig,
+            sy: symbols,
+            plans,
+            asm,
+            checked,
+            fast,
+            mb_entry,
+            patterns: Vec::new(),
+            builtins: Vec::new(),
+            constants: Vec::new(),
+            constant_numbers: FxHashMap::default(),
+            sets: Vec::new(),
+            traces: Vec::new(),
+            names,
+            has_lazy,
+            constant_memberships: FxHashMap::default(),
+            old_sort: None,
+            trace,
+            keeps_range: Vec::new(),
+            enters: Vec::new(),
+            yield_places: Vec::new(),
+            slow: None,
+            is_slow_used: false,
+            is_result_left: false,
+            query_vars: Vec::new(),
+            yields: None,
+            rules: Vec::new(),
+            current: OpId(0),
+            shapes,
+        }
+    }
+
+    /// What there is once all operators are compiled.
+    fn operators(&self) -> Operators {
+        Operators {
+            words: self.asm.words.len(),
+            patterns: self.patterns.len(),
+            builtins: self.builtins.len(),
+            constants: self.constants.len(),
+            sets: self.sets.len(),
+            traces: self.traces.len(),
+            enters: self.enters.len(),
+            places: self.asm.first_places(3 * self.plans.len()).to_vec(),
+            keeps_range: self.keeps_range.clone(),
+        }
+    }
+
+    /// Takes over the operators of a theory.
+    fn go_on(&mut self, theory: &Theory) {
+        let operators = &*theory.operators;
+        self.asm.go_on(&theory.code[..operators.words], &operators.places);
+        self.patterns = theory.patterns[..operators.patterns].to_vec();
+        self.builtins = theory.builtins[..operators.builtins].to_vec();
+        self.sets = theory.sets[..operators.sets].to_vec();
+        self.traces = theory.traces[..operators.traces].to_vec();
+        self.enters = theory.enters[..operators.enters].to_vec();
+        for tree in &theory.constants[..operators.constants] {
+            self.constant(tree);
+        }
+        self.keeps_range = operators.keeps_range.clone();
+    }
+
+    /// Compiles the module's rules and some queries; that is all.
+    fn rules_and(mut self, queries: &[Rule]) -> Code {
+        self.rules = self.module.rules.iter().chain(queries).cloned().collect();
+        collapse_rules(&mut self.rules, self.sy, self.names);
+        let labels = self.rule_code(self.module.rules.len());
+        let Compiler { module, sy, asm, patterns, builtins, constants, sets, traces, enters, .. } = self;
+        let (words, places) = asm.finish();
+        let rules = labels.resolve(&places, module, sy);
+        Code { words, patterns, builtins, constants, sets, traces, enters, rules }
+    }
+
     fn stubs(&mut self) -> Stubs {
         let mut stub = |op: Op, n: usize, mask: u64| {
             self.asm.emit(mask);

@@ -4,6 +4,8 @@
 //! axioms that need no general matcher are found first: collections, and commutative operators over
 //! a variable that has a value.
 
+use std::sync::Arc;
+
 use crate::matching::{Needed, Pattern, PatternSpec};
 use crate::sorts::{Node, OpId, Tree, Var};
 use crate::term::{Class, Term};
@@ -24,6 +26,16 @@ pub(super) struct Retry {
     pub go_on: Label,
 }
 
+/// What has been found out of the top of a free term.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Top {
+    Open,
+    /// It has the operator of the pattern.
+    Known,
+    /// And its first argument is the one of the pattern.
+    Keyed,
+}
+
 impl Compiler<'_> {
     /// A free pattern against a register, test by test; aliens inside by the general matcher.
     pub(super) fn inline_match(
@@ -34,7 +46,21 @@ impl Compiler<'_> {
         leaf: &mut Leaf,
         frame: &mut Frame,
     ) {
+        self.inline_rest(tree, place, reg, Top::Open, leaf, frame);
+    }
+
+    /// The same for what is not known of the top yet.
+    pub(super) fn inline_rest(
+        &mut self,
+        tree: &Tree,
+        place: usize,
+        reg: Reg,
+        top: Top,
+        leaf: &mut Leaf,
+        frame: &mut Frame,
+    ) {
         let mut aliens = Vec::new();
+        let root = place;
         let mut work = vec![(place, reg)];
         while let Some((place, reg)) = work.pop() {
             if let Node::Var(var) = tree.node(place) {
@@ -63,7 +89,8 @@ impl Compiler<'_> {
                 }
                 Test::Pred(count, base) => {
                     let pred = leaf.path.take(1);
-                    leaf.path.set(pred, Known::ANY);
+                    let known = leaf.path.known[reg as usize];
+                    leaf.path.set(pred, self.known_argument(self.sy.numbers.succ, 0, known));
                     leaf.path.lazy[pred as usize] = leaf.path.lazy[reg as usize];
                     self.asm.emit_to(Op::Pred, 0, pred, leaf.fail);
                     self.asm.emit(u64::from(reg) | u64::from(count) << 32);
@@ -88,15 +115,20 @@ impl Compiler<'_> {
                         self.asm.emit(u64::from(Term::constant(sym).0));
                         continue;
                     }
-                    self.asm.emit_to(Op::TestSym, 0, reg, leaf.fail);
-                    self.asm.emit(u64::from(sym));
+                    let top = if place == root { top } else { Top::Open };
+                    if top == Top::Open {
+                        self.asm.emit_to(Op::TestSym, 0, reg, leaf.fail);
+                        self.asm.emit(u64::from(sym));
+                    }
+                    let done = usize::from(top == Top::Keyed);
                     let known = leaf.path.known[reg as usize];
                     let first = leaf.path.take(args.len());
                     let parent = leaf.path.lazy[reg as usize];
                     let lazy: Vec<bool> =
                         (0..args.len()).map(|i| parent || self.is_left_alone(sym, i)).collect();
-                    self.load_arguments(first, reg, &vec![true; args.len()], &lazy);
-                    for (i, arg) in args.into_iter().enumerate() {
+                    let used: Vec<bool> = (0..args.len()).map(|i| i >= done).collect();
+                    self.load_arguments(first, reg, &used, &lazy);
+                    for (i, arg) in args.into_iter().enumerate().skip(done) {
                         let target = first + i as Reg;
                         leaf.path.lazy[target as usize] = lazy[i];
                         leaf.path.set(target, self.known_argument(sym, i, known));
@@ -262,7 +294,7 @@ impl Compiler<'_> {
             self.asm.emit(inst(Op::LoadImm, 0, slot, Term::NONE.0));
             leaf.path.set(slot, Known::ANY);
         }
-        self.patterns.push(pattern);
+        self.patterns.push(Arc::new(pattern));
         let number = self.patterns.len() as u32 - 1;
         let choice = leaf.path.take(1);
         leaf.path.set(choice, Known::ANY);

@@ -11,6 +11,8 @@ pub struct Known(pub u64);
 
 impl Known {
     pub const ANY: Known = Known(u64::MAX);
+    /// Some sort, not the kind alone, where the kind has at most 64.
+    pub const SORTED: Known = Known(u64::MAX - 1);
 
     /// The sorts `<= sort`, or `None` if the kind is too large for a set.
     pub fn below(sig: &Signature, sort: SortId) -> Option<Known> {

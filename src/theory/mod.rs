@@ -118,10 +118,10 @@ pub enum TraceKind {
 /// A module compiled for rewriting.
 pub struct Theory {
     pub module: Arc<Module>,
-    pub symbols: Symbols,
+    pub symbols: Arc<Symbols>,
     pub code: Vec<u64>,
-    pub functions: Vec<Function>,
-    pub patterns: Vec<Pattern>,
+    pub functions: Arc<[Function]>,
+    pub patterns: Vec<Arc<Pattern>>,
     pub builtins: Vec<Builtin>,
     /// Ground terms that code refers to, after the identities.
     pub constants: Vec<Tree>,
@@ -130,15 +130,19 @@ pub struct Theory {
     pub traces: Vec<TracePoint>,
     /// Fixed places of the code that the machine jumps to by itself.
     pub stubs: Stubs,
-    pub names: NameOrder,
+    pub names: Arc<NameOrder>,
     /// Operators with membership axioms that may apply (by operator): code, or `NO_CODE`.
-    pub memberships: Vec<u32>,
+    pub memberships: Arc<[u32]>,
     pub has_lazy: bool,
+    /// Has it trace points?
+    pub is_traced: bool,
     /// By operator: may terms have something inside that a strategy leaves alone?
-    pub holds_left: Vec<bool>,
+    pub holds_left: Arc<[bool]>,
     /// Where the code of each function starts, ascending.
     pub enters: Vec<u32>,
     pub rules: Rules,
+    /// How far the code of operators goes.
+    operators: Arc<compile::Operators>,
     pub foreign: Option<Arc<dyn Foreign>>,
 }
 
@@ -227,16 +231,9 @@ impl Theory {
         eager
     }
 
-    /// The same theory with other queries, for a module without memberships.
-    pub fn with_queries(&self, queries: Vec<Rule>) -> Theory {
-        debug_assert!(self.module.memberships.is_empty());
-        let options = Options {
-            queries,
-            sort_order: self.names.sort_order.clone(),
-            foreign: self.foreign.clone(),
-            ..Options::default()
-        };
-        Theory::new(self.module.clone(), self.names.names.clone(), &options)
+    /// The same theory with other queries.
+    pub fn with_queries(&self, queries: &[Rule]) -> Theory {
+        compile::with_queries(self, queries)
     }
 
     /// The number of constants before the code's own.

@@ -216,7 +216,7 @@ impl Compiler<'_> {
                 let fail = self.asm.label();
                 let mut inner = path.clone();
                 let pred = inner.take(1);
-                inner.set(pred, Known::ANY);
+                inner.set(pred, self.known_argument(self.sy.numbers.succ, 0, path.known[reg as usize]));
                 inner.lazy[pred as usize] = path.lazy[reg as usize];
                 frame.note(inner.top);
                 self.asm.emit_to(Op::Pred, 0, pred, fail);

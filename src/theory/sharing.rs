@@ -45,7 +45,8 @@ impl Compiler<'_> {
             // Programs written as one huge term: sharing would be searched for in vain.
             return;
         }
-        for at in self.eager_places(tree, root) {
+        let eager = self.eager_places(tree, root);
+        for &at in &eager {
             if tree.node(at).arity() == 0 {
                 continue;
             }
@@ -57,7 +58,6 @@ impl Compiler<'_> {
             }
         }
         // What is evaluated for certain is not evaluated again in a branch.
-        let eager = self.eager_places(tree, root);
         for at in tree.range(root) {
             let nodes = &tree.nodes()[tree.range(at)];
             if tree.node(at).arity() > 0

@@ -26,7 +26,7 @@ pub fn readings(
     let readings: Vec<Option<Reading>> = props.iter().map(|prop| reader.reading(prop)).collect();
     match reader.queries.is_empty() {
         true => (theory.clone(), readings),
-        false => (Arc::new(theory.with_queries(reader.queries)), readings),
+        false => (Arc::new(theory.with_queries(&reader.queries)), readings),
     }
 }
 
