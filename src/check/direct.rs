@@ -81,15 +81,20 @@ pub fn check(space: &mut Space, class: &Class, limits: &Limits, first_look: usiz
 fn has_bad_cycle(space: &Space, root: Node, class: &Class, needed: &dyn Fn(u64) -> bool) -> bool {
     match class {
         Class::Always(_) => false,
-        Class::Until(..) => has_cycle(space, [root], needed),
+        Class::Until(..) => has_cycle(space, [root], needed, &|_| false),
         Class::LeadsTo(p, q) => {
             let starts = (0..space.len() as Node)
                 .filter(|&node| space.props(node).is_some_and(|props| p.holds(props) && !q.holds(props)));
-            has_cycle(space, starts, &|props| !q.holds(props))
+            has_cycle(space, starts, &|props| !q.holds(props), &|_| false)
         }
         Class::LeadsToAlways(p, q) => {
             let is_start = |node: &Node| space.props(*node).is_some_and(|props| p.holds(props));
             let starts: Vec<Node> = (0..space.len() as Node).filter(is_start).collect();
+            // Often all that goes round is a good state by itself.
+            let is_good = |props| q.holds(props);
+            if !has_cycle(space, starts.iter().copied(), &|_| true, &is_good) {
+                return false;
+            }
             let mut graph = Marked { space, marked: |props| !q.holds(props) };
             !components(&mut graph, starts, |marks| marks == 1).is_empty()
         }
@@ -114,8 +119,13 @@ impl<F: Fn(u64) -> bool> Graph for Marked<'_, '_, F> {
 }
 
 /// Whether a cycle of states that satisfy the test can be reached from the starts through such
-/// states.
-fn has_cycle(space: &Space, starts: impl IntoIterator<Item = Node>, test: &dyn Fn(u64) -> bool) -> bool {
+/// states. A step of some states to themselves is none.
+fn has_cycle(
+    space: &Space,
+    starts: impl IntoIterator<Item = Node>,
+    test: &dyn Fn(u64) -> bool,
+    may_stay: &dyn Fn(u64) -> bool,
+) -> bool {
     const ON_PATH: u8 = 1;
     const DONE: u8 = 2;
     let mut colour = vec![0u8; space.len()];
@@ -135,6 +145,7 @@ fn has_cycle(space: &Space, starts: impl IntoIterator<Item = Node>, test: &dyn F
             };
             *at += 1;
             match colour[target as usize] {
+                ON_PATH if target == *node && space.props(*node).is_some_and(may_stay) => {}
                 ON_PATH => return true,
                 0 if inside(target) => {
                     colour[target as usize] = ON_PATH;

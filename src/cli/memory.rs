@@ -6,34 +6,64 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::time::Duration;
 
-use super::ExitCode;
+use super::{ExitCode, mapped, small};
 use crate::base::Cancel;
 
-/// The system's allocator. Where it has nothing left the program ends as at any other limit: with a
-/// message and its exit code, after what it has answered so far.
+/// Small blocks by [`small`], large tables that are aligned to cache lines by [`mapped`], others by the
+/// system's allocator. Where there is nothing left the program ends as at any other limit: with a message and
+/// its exit code, after what it has answered so far.
 pub struct Allocator;
 
-// SAFETY: all calls go to the system's allocator with the caller's arguments; a null pointer is never
-// given back.
+// SAFETY: who has a block is seen from its layout alone, so what one of the three has given goes back to it,
+// with the caller's arguments; a null pointer is never given back.
 unsafe impl GlobalAlloc for Allocator {
+    #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps to the contract of this very method, here and below.
-        or_end(unsafe { System.alloc(layout) })
+        let other = || mapped::alloc(layout).unwrap_or_else(|| unsafe { System.alloc(layout) });
+        or_end(small::alloc(layout).unwrap_or_else(other))
     }
 
+    #[inline(never)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
-        or_end(unsafe { System.alloc_zeroed(layout) })
+        let Some(block) = small::alloc(layout) else {
+            // SAFETY: as above.
+            return or_end(mapped::alloc(layout).unwrap_or_else(|| unsafe { System.alloc_zeroed(layout) }));
+        };
+        let block = or_end(block);
+        // SAFETY: the block is that large.
+        unsafe { block.write_bytes(0, layout.size()) };
+        block
     }
 
+    #[inline(never)]
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as above.
-        or_end(unsafe { System.realloc(place, layout, size) })
+        if small::is_same(layout, size) {
+            return place;
+        }
+        // SAFETY: the caller says that this is a layout.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        if [layout, new].iter().all(|&layout| !small::is_small(layout) && !mapped::is_mapped(layout)) {
+            // SAFETY: as above.
+            return or_end(unsafe { System.realloc(place, layout, size) });
+        }
+        // SAFETY: as above; both blocks have so many bytes.
+        unsafe {
+            let block = self.alloc(new);
+            block.copy_from_nonoverlapping(place, size.min(layout.size()));
+            self.dealloc(place, layout);
+            block
+        }
     }
 
+    #[inline(never)]
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         // SAFETY: as above.
-        unsafe { System.dealloc(place, layout) }
+        unsafe {
+            if !small::dealloc(place, layout) && !mapped::dealloc(place, layout) {
+                System.dealloc(place, layout);
+            }
+        }
     }
 }
 

@@ -6,9 +6,11 @@ mod batch;
 mod exit;
 mod jobs;
 mod live;
+mod mapped;
 mod memory;
 mod output;
 mod run;
+mod small;
 mod stdin;
 
 pub use activity::{Activity, Doing};

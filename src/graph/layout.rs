@@ -5,8 +5,6 @@
 //! makes none, and the tree of all other words is shared by many states. Whether there is such a word
 //! is found out from the first states.
 
-use rustc_hash::FxHashSet;
-
 use super::graft::Graft;
 use super::pairs::TooMany;
 use super::shape::{Shape, Shapes};
@@ -69,26 +67,37 @@ impl Layout {
         let Some(len) = longest.map(|same| same[0]).filter(|&len| len >= LEN_MIN) else {
             return Layout::default();
         };
-        // Different halves of vectors, and vectors without one of their words.
-        let mut halves: [FxHashSet<u64>; 2] = Default::default();
-        let mut others: Vec<FxHashSet<u64>> = vec![FxHashSet::default(); len];
+        // What stands in the two halves of vectors, in whole ones, and at each place.
+        let mut halves: [Vec<u64>; 2] = Default::default();
+        let (mut wholes, mut marks) = (Vec::new(), Vec::new());
         for state in (0..states).filter(|&state| all[state as usize] == len) {
             let shape = shape_of(&mut shapes, state);
             let Shape { plan, .. } = shapes.get(shape);
             let words = plan.unfold(store, store.root(StateId(state)), len);
-            let marks: Vec<u64> = words.iter().enumerate().map(|(i, &word)| mix(i, word)).collect();
+            let start = marks.len();
+            marks.extend(words.iter().enumerate().map(|(i, &word)| mix(i, word)));
             let sum = |marks: &[u64]| marks.iter().fold(0u64, |sum, mark| sum.wrapping_add(*mark));
-            let (left, right) = marks.split_at(len.div_ceil(2));
-            halves[0].insert(sum(left));
-            halves[1].insert(sum(right));
-            let whole = sum(&marks);
-            others.iter_mut().zip(&marks).for_each(|(set, mark)| {
-                set.insert(whole.wrapping_sub(*mark));
-            });
+            let (left, right) = marks[start..].split_at(len.div_ceil(2));
+            let sums = [sum(left), sum(right)];
+            wholes.push(sums[0].wrapping_add(sums[1]));
+            halves.iter_mut().zip(sums).for_each(|(half, sum)| half.push(sum));
         }
-        let balanced = halves[0].len() + halves[1].len();
+        let different = |values: &mut Vec<u64>| {
+            values.sort_unstable();
+            values.dedup();
+            values.len()
+        };
+        let balanced: usize = halves.iter_mut().map(different).sum();
+        // Vectors without one of their words.
+        let mut others = Vec::new();
+        let mut without = |i: usize| {
+            let own = marks[i..].iter().step_by(len);
+            others.clear();
+            others.extend(wholes.iter().zip(own).map(|(whole, mark)| whole.wrapping_sub(*mark)));
+            different(&mut others)
+        };
         let (single, fewest) =
-            (1..len).map(|i| (i, others[i].len())).min_by_key(|&(_, count)| count).expect("there are words");
+            (1..len).map(|i| (i, without(i))).min_by_key(|&(_, count)| count).expect("there are words");
         Layout((fewest * 2 < balanced).then_some(if single <= len / 2 {
             Single::FromStart(single)
         } else {

@@ -291,10 +291,11 @@ impl Machine {
         let (old, place) = self.near;
         let place = place.wrapping_add(key.payload()).wrapping_sub(old.payload());
         let pairs = self.heap.flat_bag(subject)?;
-        let is_it = |element: Term| self.is_bag(element, sym) && self.first_argument(element) == key;
         let element = *pairs.get(2 * place as usize)?;
         // Elements with the same operator and first argument stand side by side.
-        if !is_it(element) || place > 0 && is_it(pairs[2 * place as usize - 2]) {
+        if !self.has_key(element, sym, key)
+            || place > 0 && self.has_key(pairs[2 * place as usize - 2], sym, key)
+        {
             return None;
         }
         self.near = (key, place);
@@ -305,10 +306,13 @@ impl Machine {
     /// the pairs of a flat multiset.
     #[inline]
     fn find_keyed(&self, pairs: &[Term], sym: u32, key: Term) -> Option<usize> {
-        pairs.chunks_exact(2).position(|pair| {
-            let element = pair[0];
-            self.is_bag(element, sym) && self.first_argument(element) == key
-        })
+        pairs.chunks_exact(2).position(|pair| self.has_key(pair[0], sym, key))
+    }
+
+    /// Has an element this operator and first argument, which is a number or a constant?
+    #[inline(always)]
+    fn has_key(&self, element: Term, sym: u32, key: Term) -> bool {
+        self.is_bag(element, sym) && self.first_argument(element) == key
     }
 
     /// The first argument of a node.

@@ -366,19 +366,19 @@ impl Machine {
                         jump!(code::imm(w));
                     }
                 }
+                Op::BagFirst => {
+                    let (spec, filter, bag) = (word!(1), word!(2), (word!(3) >> 32) as u32);
+                    let (subject, key) = (reg!(code::packed(spec, 0)), reg!(code::packed(filter, 2)));
+                    if let Some((element, place)) = self.find_near(subject, bag, filter as u32, key) {
+                        set!(code::a(w), Term::small(place + 1));
+                        set!(code::packed(spec, 1), element);
+                        skip!(5);
+                    } else {
+                        set!(code::a(w), Term::small(0));
+                    }
+                }
                 Op::BagNext => {
                     let specs = [word!(0), word!(1), word!(2), word!(3)];
-                    if specs[0] >> 32 == code::FIRST_KEYED && reg!(code::a(w)) == Term::small(0) {
-                        let [spec, filter, counters, _] = specs;
-                        let (subject, key) = (reg!(code::packed(spec, 0)), reg!(code::packed(filter, 2)));
-                        let found = self.find_near(subject, (counters >> 32) as u32, filter as u32, key);
-                        if let Some((element, place)) = found {
-                            set!(code::a(w), Term::small(place + 1));
-                            set!(code::packed(spec, 1), element);
-                            skip!(4);
-                            continue;
-                        }
-                    }
                     if self.bag_next(code::a(w), specs, base!()) {
                         skip!(4);
                     } else {

@@ -19,10 +19,11 @@ impl Heap {
     /// The elements of a flat multiset, each followed by its multiplicity as a plain word.
     #[inline]
     pub fn flat_bag(&self, t: Term) -> Option<&[Term]> {
-        (self.layout(t) == Layout::Bag as u32).then(|| {
-            let start = t.at() + 2;
-            &self.words[start..start + 2 * self.word(start - 1).0 as usize]
-        })
+        if self.layout(t) != Layout::Bag as u32 {
+            return None;
+        }
+        let start = t.at() + 2;
+        Some(&self.words[start..start + 2 * self.word(start - 1).0 as usize])
     }
 
     /// A list of given sort. A long one has no room to grow in place, so that later lists do not

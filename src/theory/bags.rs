@@ -339,7 +339,10 @@ impl Compiler<'_> {
                     },
                     ElementKind::Ground => unreachable!("ground elements are known"),
                 };
-                self.asm.emit(inst(Op::LoadImm, 0, counter, Term::small(0).0));
+                match filter == 3 && element.copies == 1 && number == 0 {
+                    true => self.asm.emit(inst(Op::BagFirst, 0, counter, 0)),
+                    false => self.asm.emit(inst(Op::LoadImm, 0, counter, Term::small(0).0)),
+                }
                 let again = self.asm.here();
                 self.asm.emit_to(Op::BagNext, 0, counter, leaf.fail);
                 self.asm.emit(

@@ -148,6 +148,9 @@ pub enum Op {
     /// Next word `operator | least << 32 | exact << 56`: does the multiset in `a` have that many
     /// elements? Or go to `imm`.
     BagCheck,
+    /// Stands before a `BagNext` that looks for one element with a known first argument, and no loops are
+    /// around it: if that is where one would guess, goes on behind it; else `a <- 0`.
+    BagFirst,
     /// A loop over the elements of a multiset, counter in `a`; go to `imm` at its end. Next words:
     /// `subject | element << 16 | copies << 32 | earlier << 40 | filter << 48`, the filter (1:
     /// operator, 2: sort set, 3: `operator | register << 32` of the first
@@ -307,10 +310,6 @@ pub fn pack(regs: &[Reg]) -> u64 {
     debug_assert!(regs.len() <= PACKED_MAX);
     regs.iter().rev().fold(0, |word, &reg| word << 16 | u64::from(reg))
 }
-
-/// The upper half of the first word after `BagNext`, if one element is wanted, no loops are around, and
-/// its first argument is in a register.
-pub const FIRST_KEYED: u64 = 3 << 16 | 1;
 
 /// How many registers fit in a word.
 pub const PACKED_MAX: usize = 4;

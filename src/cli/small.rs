@@ -1,0 +1,176 @@
+//! Small blocks of memory: without headers, by size, each thread from lists of its own.
+//!
+//! Trees, names and vectors of a few words are most of what is allocated while modules are read and
+//! compiled. Whoever gives a block back says how large it was, so nothing has to be noted in front of it.
+//! A block belongs to the thread that has it or gave it back last; those of a thread that has ended are not
+//! used again.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr;
+
+/// Blocks are multiples of this.
+const UNIT: usize = 16;
+/// Larger blocks are the system's.
+const SIZE_MAX: usize = 512;
+/// The first piece of memory that a thread cuts into blocks, and the largest.
+const PIECE_MIN: usize = 4 << 10;
+const PIECE_MAX: usize = 64 << 10;
+
+/// A block that is free.
+struct Free {
+    next: *mut Free,
+}
+
+/// The blocks of a thread.
+struct Blocks {
+    /// By size.
+    free: [Cell<*mut Free>; SIZE_MAX / UNIT],
+    /// What is left of the present piece, and the size of the next.
+    rest: Cell<*mut u8>,
+    left: Cell<usize>,
+    piece: Cell<usize>,
+}
+
+thread_local! {
+    // There is nothing to be done when a thread ends, so this is there as long as the thread.
+    static BLOCKS: Blocks = const {
+        Blocks {
+            free: [const { Cell::new(ptr::null_mut()) }; SIZE_MAX / UNIT],
+            rest: Cell::new(ptr::null_mut()),
+            left: Cell::new(0),
+            piece: Cell::new(PIECE_MIN),
+        }
+    };
+}
+
+/// The number of the list for blocks like this, if they are small.
+#[inline(always)]
+fn class(layout: Layout) -> Option<usize> {
+    let size = layout.size();
+    (size <= SIZE_MAX && size > 0 && layout.align() <= UNIT).then(|| (size - 1) / UNIT)
+}
+
+/// Allocates a small block; null if there is no memory, `None` if the block is not small.
+#[inline]
+pub fn alloc(layout: Layout) -> Option<*mut u8> {
+    let class = class(layout)?;
+    Some(BLOCKS.with(|blocks| {
+        let first = blocks.free[class].get();
+        if first.is_null() {
+            return blocks.cut((class + 1) * UNIT);
+        }
+        // SAFETY: it is a block of this list, so `dealloc` has written the next one there.
+        blocks.free[class].set(unsafe { (*first).next });
+        first.cast()
+    }))
+}
+
+/// Takes a small block back. Says whether it is small.
+///
+/// # Safety
+/// The block is one that [`alloc`] gave for this layout, and nobody uses it any more.
+#[inline]
+pub unsafe fn dealloc(place: *mut u8, layout: Layout) -> bool {
+    let Some(class) = class(layout) else { return false };
+    BLOCKS.with(|blocks| {
+        let block: *mut Free = place.cast();
+        // SAFETY: the block is ours, at least a unit long, and aligned to one.
+        unsafe { (*block).next = blocks.free[class].get() };
+        blocks.free[class].set(block);
+    });
+    true
+}
+
+/// Are blocks like this small?
+#[inline]
+pub fn is_small(layout: Layout) -> bool {
+    class(layout).is_some()
+}
+
+/// Would a block of this layout serve for another size, too?
+#[inline]
+pub fn is_same(layout: Layout, size: usize) -> bool {
+    let class = class(layout);
+    class.is_some() && size > 0 && class == Some((size - 1) / UNIT)
+}
+
+impl Blocks {
+    /// A new block from the present piece, or from a new one.
+    #[cold]
+    fn cut(&self, size: usize) -> *mut u8 {
+        if self.left.get() < size {
+            let piece = self.piece.get();
+            // SAFETY: the size is not 0.
+            let rest = unsafe { System.alloc(Layout::from_size_align(piece, UNIT).expect("a power of two")) };
+            if rest.is_null() {
+                return rest;
+            }
+            self.rest.set(rest);
+            self.left.set(piece);
+            self.piece.set((2 * piece).min(PIECE_MAX));
+        }
+        let block = self.rest.get();
+        self.left.set(self.left.get() - size);
+        // SAFETY: so much is left.
+        self.rest.set(unsafe { block.add(size) });
+        block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_apart_and_come_back() {
+        let work = |seed: u64| {
+            let mut random = seed;
+            let mut held: Vec<(*mut u8, Layout, u8)> = Vec::new();
+            for step in 0..20_000u64 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step | 1);
+                let number = (random >> 33) as usize;
+                if number % 3 == 0 && !held.is_empty() {
+                    let (place, layout, mark) = held.swap_remove(number % held.len());
+                    // SAFETY: the block is held, and given back once.
+                    unsafe {
+                        let bytes = std::slice::from_raw_parts(place, layout.size());
+                        assert!(bytes.iter().all(|&byte| byte == mark));
+                        assert!(dealloc(place, layout));
+                    }
+                } else {
+                    let layout = Layout::from_size_align(1 + number % SIZE_MAX, 1 << (number % 5)).unwrap();
+                    let place = alloc(layout).expect("it is small");
+                    assert_eq!(place as usize % layout.align(), 0);
+                    let mark = step as u8;
+                    // SAFETY: the block is as large as asked for.
+                    unsafe { place.write_bytes(mark, layout.size()) };
+                    held.push((place, layout, mark));
+                }
+            }
+            held.into_iter().map(|(place, layout, mark)| (place as usize, layout, mark)).collect::<Vec<_>>()
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (1..=4).map(|seed| scope.spawn(move || work(seed))).collect();
+            for thread in threads {
+                // Blocks of a thread that has ended stay what they are, and may be given back elsewhere.
+                for (place, layout, mark) in thread.join().unwrap() {
+                    let place = place as *mut u8;
+                    // SAFETY: nobody else has these blocks any more.
+                    unsafe {
+                        assert!(std::slice::from_raw_parts(place, layout.size()).iter().all(|&b| b == mark));
+                        assert!(dealloc(place, layout));
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn large_blocks_are_not_ours() {
+        let layout = |size, align| Layout::from_size_align(size, align).unwrap();
+        assert!(alloc(layout(SIZE_MAX + 1, 1)).is_none() && alloc(layout(8, 2 * UNIT)).is_none());
+        assert!(is_same(layout(17, 8), 32) && !is_same(layout(17, 8), 33) && !is_same(layout(17, 8), 0));
+        assert!(!is_same(layout(SIZE_MAX + 1, 8), SIZE_MAX + 2));
+    }
+}
