@@ -187,8 +187,8 @@ impl Interpreter {
         }
     }
 
-    /// How far an interrupted command came. Fair rewriting is interrupted inside a traversal and
-    /// cannot go on; otherwise the term after the last whole step is known.
+    /// How far an interrupted command came: the term after the last whole step or, in fair rewriting,
+    /// after the last whole traversal or step at the top.
     fn say_reached(
         &mut self,
         host: &mut dyn Host,
@@ -196,16 +196,16 @@ impl Interpreter {
         interrupt: Interrupt,
         time: Time,
     ) {
+        if let Rewriting { machine, way: Way::Fair(fair), .. } = &mut *rewriting {
+            fair.restart(machine);
+        }
         let Rewriting { module, machine, way, .. } = &*rewriting;
         let mut effort = self.effort(machine.rewrites, time);
         effort.rules = machine.rule_rewrites;
-        let is_plain = matches!(way, Way::Plain);
-        let term = is_plain.then(|| {
-            let (tree, sort) = (machine.to_tree(machine.kept[0]), machine.sort_of(machine.kept[0]));
-            (module.signature.sorts.name(sort).to_string(), self.print(module, &tree))
-        });
+        let (tree, sort) = (machine.to_tree(machine.kept[0]), machine.sort_of(machine.kept[0]));
+        let term = Some((module.signature.sorts.name(sort).to_string(), self.print(module, &tree)));
         host.answer(&Answer::Partial { command: way.word(), module: module.name.to_string(), effort, term });
-        if is_plain && interrupt == Interrupt::Cancelled {
+        if interrupt == Interrupt::Cancelled {
             // The machine stopped in the middle of its work.
             let is_traced = rewriting.is_traced;
             self.change_machine(&mut rewriting, is_traced);

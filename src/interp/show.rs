@@ -10,7 +10,6 @@ use crate::module::{Module, sort_name};
 use crate::report::{Answer, show};
 use crate::syntax::TokenOrder;
 use crate::syntax::tree::{Command, SortExpr, Token, TypeExpr, ViewDecl, ViewMap};
-use crate::term::normalize_levels;
 
 /// What can be shown, for completion and hints.
 pub const SHOW_WORDS: &[&str] = &[
@@ -154,8 +153,6 @@ impl Interpreter {
         let has_terms = decl.maps.iter().any(|map| matches!(map, ViewMap::OpToTerm { .. }));
         let module = has_terms.then(|| self.modules.resolve(&decl.to).ok()).flatten();
         let Some(module) = module else { return show::show_view(decl, &|_| None) };
-        let (compiled, making) = self.at_work(&module);
-        let theory = compiled.machine(false, &[], &making).theory.clone();
         let sig = &module.signature;
         let image = |sort: &SortExpr| {
             decl.maps.iter().find_map(|map| match map {
@@ -174,7 +171,6 @@ impl Interpreter {
         let grammar = Grammar::new(sig);
         show::show_view(decl, &|bubble| {
             let tree = grammar.term(sig, &vars, bubble, &[]).0?;
-            let tree = normalize_levels(&theory.symbols, &*theory.names, &tree);
             Some(print(sig, &tree, &options))
         })
     }

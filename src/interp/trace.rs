@@ -46,11 +46,14 @@ impl Interpreter {
                 TraceEvent::Builtin(event) if traced => {
                     let change = computed(&mut whole, event);
                     if !trials.hides(&options) {
-                        trace_builtin(&options, event, &change, &mut out);
+                        trace_builtin(&options, event, "built-in equation", &change, &mut out);
                     }
                 }
                 TraceEvent::Memo(event) if traced => {
-                    computed(&mut whole, event);
+                    let change = computed(&mut whole, event);
+                    if !trials.hides(&options) {
+                        trace_builtin(&options, event, "memo table lookup", &change, &mut out);
+                    }
                 }
                 TraceEvent::Start(theory, tree) if traced => whole.start(theory, tree),
                 TraceEvent::Explore { heap, theory, term, each_alone } if traced => {
@@ -205,7 +208,8 @@ impl Trials {
     }
 }
 
-fn trace_builtin(options: &Options, event: &BuiltinEvent, change: &Change, out: &mut String) {
+/// A step `by` something else than an equation.
+fn trace_builtin(options: &Options, event: &BuiltinEvent, by: &str, change: &Change, out: &mut String) {
     let module = &event.theory.module;
     let sig = &module.signature;
     let Some(op) = change.redex.node(change.redex.root()).op() else { return };
@@ -219,7 +223,7 @@ fn trace_builtin(options: &Options, event: &BuiltinEvent, change: &Change, out: 
     }
     // Maude joins the name of a sort test from two tokens.
     let name = name.to_string().replacen("_::", "_::`", 1);
-    out.push_str(&format!("(built-in equation for symbol {name})\n"));
+    out.push_str(&format!("({by} for symbol {name})\n"));
     show_change(options, module, change, out);
 }
 

@@ -127,7 +127,11 @@ fn expr(module: &ModuleExpr) -> String {
         ModuleExpr::Name(token) => token.name.as_str().to_owned(),
         ModuleExpr::Instance { module, args, .. } => {
             let args: Vec<String> = args.iter().map(view_expr).collect();
-            format!("{}{{{}}}", inner(module), args.join(", "))
+            let module = match **module {
+                ModuleExpr::Rename { .. } => format!("({})", expr(module)),
+                _ => inner(module),
+            };
+            format!("{module}{{{}}}", args.join(", "))
         }
         ModuleExpr::Rename { module, items, .. } => {
             // Maude has sorts first, then operators, then labels.

@@ -109,6 +109,13 @@ impl Fair {
         }
     }
 
+    /// Forgets what an interrupted traversal did below the top: the first kept term stays.
+    pub fn restart(&mut self, machine: &mut Machine) {
+        machine.kept.truncate(1);
+        self.levels.clear();
+        self.moved = true;
+    }
+
     /// Begins with the kept term at a place, the last one.
     fn visit(&mut self, machine: &mut Machine, at: usize, is_left: bool) {
         debug_assert_eq!(at + 1, machine.kept.len());

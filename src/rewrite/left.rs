@@ -19,6 +19,7 @@ impl Machine {
             // It may have collapsed to an argument, which is as it was.
             if term.is_node() && term.at() >= before {
                 self.heap.mark_unreduced(term);
+                self.settle(term);
             }
         }
         term
@@ -31,6 +32,7 @@ impl Machine {
         let term = self.heap.iterate(&theory.symbols, sym, count, arg);
         if !is_reduced || theory.functions[sym as usize].code != NO_CODE {
             self.heap.mark_unreduced(term);
+            self.settle(term);
         }
         term
     }

@@ -96,8 +96,8 @@ impl Machine {
     pub fn new(theory: Arc<Theory>, cancel: Cancel) -> Machine {
         let mut machine = Machine {
             heap: Heap::new(),
-            stack: vec![Term(0); 1 << 12],
-            frames: Vec::with_capacity(1 << 8),
+            stack: vec![Term(0); 1 << 8],
+            frames: Vec::new(),
             matches: Vec::new(),
             active: 0,
             rewrites: 0,

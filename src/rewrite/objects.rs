@@ -76,9 +76,6 @@ impl Machine {
         let theory = self.theory.clone();
         let (sy, sig) = (&theory.symbols, &theory.module.signature);
         let subject = self.heap.deref(subject);
-        if self.stuck.contains(&subject.0) {
-            return Ok(None);
-        }
         let sym = self.heap.sym(sy, subject);
         let entries = &theory.rules.entries[sym as usize];
         let sorted = || Arc::new(rules(&theory.module, sym, entries));
@@ -173,11 +170,7 @@ impl Machine {
         };
         let whole = self.kept[start - 1];
         self.kept.truncate(start - 1);
-        if stepped.is_none() && !is_changed {
-            self.stuck.insert(self.heap.deref(whole).0);
-            return Ok(None);
-        }
-        Ok(Some(stepped.unwrap_or(whole)))
+        Ok(stepped.or(is_changed.then_some(whole)))
     }
 
     /// The first argument of an object or a message.

@@ -1,12 +1,16 @@
-//! Memberships on demand: the sort of a node that the matcher has just made.
+//! Memberships on demand: the sort of a node that the matcher has just made, or that a strategy leaves
+//! as it is.
 //!
 //! A machine of its own runs them on the heap of the one that matches, where nothing may move
 //! meanwhile. Sorts of towers of an `iter` operator are remembered, since each asks for the sorts
 //! of those below it.
 
+use std::sync::Arc;
+
 use super::machine::{Frame, Machine};
+use crate::base::Cancel;
 use crate::term::{Class, Heap, Int, Layout, Term};
-use crate::theory::NO_CODE;
+use crate::theory::{NO_CODE, Theory};
 
 /// Memberships that may wait for one another, one term inside the other.
 const LEVELS: usize = 64;
@@ -14,7 +18,29 @@ const LEVELS: usize = 64;
 /// Their rewrites can double with every level: no more than so many are counted.
 pub(super) const REWRITES_MAX: u64 = 1 << 62;
 
+/// The machine that runs memberships for one of this level.
+pub(super) fn helper<'a>(
+    sub: &'a mut Option<Box<Machine>>,
+    theory: &Arc<Theory>,
+    cancel: &Cancel,
+    level: usize,
+) -> &'a mut Machine {
+    let new = || Box::new(Machine { level: level + 1, ..Machine::new(theory.clone(), cancel.clone()) });
+    sub.get_or_insert_with(new)
+}
+
 impl Machine {
+    /// Applies memberships to a term that is left as it is.
+    pub(super) fn settle(&mut self, t: Term) {
+        let sym = self.heap.sym(self.symbols(), t) as usize;
+        if !t.is_node() || self.theory.memberships.get(sym).is_none_or(|&code| code == NO_CODE) {
+            return;
+        }
+        let Machine { heap, sub, rewrites, cancel, level, theory, .. } = self;
+        let machine = helper(sub, theory, cancel, *level);
+        *rewrites = rewrites.saturating_add(machine.resort(heap, t)).min(REWRITES_MAX);
+    }
+
     /// Applies memberships to a node on another heap, which has the theory's constants; returns
     /// the rewrites it took.
     pub(crate) fn resort(&mut self, heap: &mut Heap, t: Term) -> u64 {

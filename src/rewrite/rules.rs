@@ -19,7 +19,7 @@ use crate::term::{Class, Int, Layout, Term};
 use crate::theory::{NO_CODE, Query};
 
 /// `=>` conditions may be nested so deep.
-const DEPTH_MAX: usize = 2_000;
+const DEPTH_MAX: usize = 10_000;
 
 /// A result of rewriting once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

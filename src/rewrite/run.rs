@@ -3,7 +3,7 @@
 
 use super::machine::{Frame, Machine};
 use super::memo::Memo;
-use super::resort::REWRITES_MAX;
+use super::resort::{REWRITES_MAX, helper};
 use crate::base::Interrupt;
 use crate::builtin::{Cx, Fast};
 use crate::matching::{Context, Match, Rest};
@@ -188,6 +188,7 @@ impl Machine {
                     let t = self.heap.iterate(sy, code::imm(w), &count, reg!(a));
                     if code::n(w) == 1 && !self.heap.is_big_nat(sy, t) {
                         self.heap.mark_unreduced(t);
+                        self.settle(t);
                     }
                     set!(a, t);
                 }
@@ -319,6 +320,7 @@ impl Machine {
                         // It may have collapsed to an argument, which is as it was.
                         if t.is_node() && t.at() >= before {
                             self.heap.mark_unreduced(t);
+                            self.settle(t);
                         }
                         t
                     };
@@ -426,6 +428,7 @@ impl Machine {
                     let t = self.with_rest(sy, sym, reg!(code::a(w)), x, y);
                     if code::n(w) == 1 && self.heap.is_top(sy, t, sym) {
                         self.heap.mark_unreduced(t);
+                        self.settle(t);
                     }
                     set!(code::a(w), t);
                 }
@@ -591,10 +594,7 @@ impl Machine {
     ) -> bool {
         let Machine { heap, stack, matches, sub, rewrites, cancel, level, theory: shared, .. } = self;
         let mut resort = |heap: &mut Heap, t: Term| {
-            let machine = sub.get_or_insert_with(|| {
-                let level = *level + 1;
-                Box::new(Machine { level, ..Machine::new(shared.clone(), cancel.clone()) })
-            });
+            let machine = helper(sub, shared, cancel, *level);
             *rewrites = rewrites.saturating_add(machine.resort(heap, t)).min(REWRITES_MAX);
         };
         let mut cx = Context { heap, sy: &theory.symbols, resort: &mut resort };

@@ -50,9 +50,9 @@ impl Machine {
                         // Rules may look at it, and states with it are compared.
                         self.leave_alone(op.0, args)
                     } else if sy.class(op.0) == Class::Iter {
-                        self.unreduced(op.0, &[Term::small(1), args[0]])
+                        self.unreduced(op.0, &[Term::small(1), args[0]], eager[at])
                     } else {
-                        self.unreduced(op.0, args)
+                        self.unreduced(op.0, args, eager[at])
                     }
                 }
                 Node::Iter { op, count } => {
@@ -64,7 +64,7 @@ impl Machine {
                             Int::Small(n) => Term::small(*n),
                             Int::Big(n) => self.heap.alloc_raw(op.0, 0, n.to_u32_digits()),
                         };
-                        self.unreduced(op.0, &[count, args[0]])
+                        self.unreduced(op.0, &[count, args[0]], eager[at])
                     }
                 }
                 leaf => {
@@ -79,20 +79,7 @@ impl Machine {
         stack.pop().expect("a tree has a root")
     }
 
-    /// Applies memberships to a literal.
-    fn settle(&mut self, t: Term) {
-        let sym = self.heap.sym(&self.theory.symbols, t) as usize;
-        if !t.is_node() || self.theory.memberships.get(sym).is_none_or(|&code| code == NO_CODE) {
-            return;
-        }
-        let (before, stress) = (self.rewrites, self.stress);
-        let mut heap = std::mem::take(&mut self.heap);
-        let rewrites = self.resort(&mut heap, t);
-        self.heap = heap;
-        (self.rewrites, self.stress) = (before + rewrites, stress);
-    }
-
-    fn unreduced(&mut self, sym: u32, args: &[Term]) -> Term {
+    fn unreduced(&mut self, sym: u32, args: &[Term], is_eager: bool) -> Term {
         let sy = &self.theory.symbols;
         let info = &sy.info[sym as usize];
         let sort = match info.class {
@@ -106,6 +93,9 @@ impl Machine {
         };
         let term = self.heap.alloc(sym, sort, args);
         self.heap.mark_unreduced(term);
+        if !is_eager {
+            self.settle(term);
+        }
         term
     }
 

@@ -251,7 +251,11 @@ impl<'t> Lexer<'t> {
                 b'"' => self.string_end(at),
                 b'`' => match self.byte(at + 1) {
                     Some(b'"') => self.string_end(at + 1),
-                    Some(b) if is_special(b) || is_normal(b) && at > start => Some(at + 2),
+                    Some(b) if is_special(b) => Some(at + 2),
+                    // Not next to a place for an argument.
+                    Some(b) if is_normal(b) && at > start && b != b'_' && self.byte(at - 1) != Some(b'_') => {
+                        Some(at + 2)
+                    }
                     _ => None,
                 },
                 _ if is_normal(byte) => Some(at + 1),

@@ -217,8 +217,7 @@ impl Compiler<'_> {
             }
         }
         // Maude does not try a condition if the collector cannot take what is left.
-        let is_small = |lazy: &LazyBag| lazy.var.is_some_and(|var| !self.is_largest(var.sort));
-        if !condition.is_empty() && leaf.lazy.as_ref().is_some_and(is_small) {
+        if !condition.is_empty() {
             self.assure_collector(&mut leaf, frame);
         }
         leaf.needed = None;

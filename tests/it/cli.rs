@@ -117,7 +117,7 @@ fn a_file_that_loads_itself_is_stopped() {
 #[test]
 fn what_a_stopped_command_leaves_undone_is_told() {
     let deep = "mod N is sort S . op a : -> S . ops f g : S -> S . var X : S .
-  crl f(X) => a if f(f(X)) => a .\n eq g(X) = f(g(X)) .\nendm\nrew f(a) .\nred a .\nred g(a) .\nred a .\n";
+  crl f(X) => a if f(X) => a .\n eq g(X) = f(g(X)) .\nendm\nrew f(a) .\nred a .\nred g(a) .\nred a .\n";
     let scratch = Scratch::new("stopped", &[("deep.maude", deep), ("all.maude", "load deep\n")]);
     let output = rwl_in(&scratch.0, &["run", "--memory", "128M", "all.maude"], "");
     let errors = text(&output.stderr);

@@ -149,16 +149,14 @@ fn interrupted_rewriting_says_what_it_reached_and_goes_on() {
     }
     let module =
         "mod COUNT is pr NAT . sort S . op c : Nat -> S . var N : Nat . rl c(N) => c(N + 1) . endm\r";
-    let lines =
-        [module, "rew c(0) .\r", INTERRUPT, "cont 2 .\r", "frew c(0) .\r", INTERRUPT, "cont .\r", "quit\r"];
-    let screen = session(&lines, "-no-banner -no-wrap");
-    let number = |mark: &str| -> u64 {
-        let at = screen.find(mark).unwrap_or_else(|| panic!("no {mark} in {screen}")) + mark.len();
-        screen[at..].split(')').next().expect("a number").parse().expect("a number")
-    };
-    assert_eq!(number("reached S: c(") + 2, number("result S: c("), "{screen}");
-    assert!(screen.contains("there is nothing to continue"), "{screen}");
-    assert!(screen.contains("stopped in the middle of a step"), "{screen}");
+    for command in ["rew c(0) .\r", "frew c(0) .\r"] {
+        let screen = session(&[module, command, INTERRUPT, "cont 2 .\r", "quit\r"], "-no-banner -no-wrap");
+        let number = |mark: &str| -> u64 {
+            let at = screen.find(mark).unwrap_or_else(|| panic!("no {mark} in {screen}")) + mark.len();
+            screen[at..].split(')').next().expect("a number").parse().expect("a number")
+        };
+        assert_eq!(number("reached S: c(") + 2, number("result S: c("), "{screen}");
+    }
 }
 
 #[test]
