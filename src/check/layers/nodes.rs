@@ -59,8 +59,9 @@ pub struct Nodes<'c> {
     pub firsts: Vec<First>,
 }
 
-/// For larger boundaries all sub-state spaces are counted, since sorting them would take long.
-const STARTS_MAX: usize = 1 << 16;
+/// For larger boundaries all sub-state spaces are counted: to sort their terms would take longer than to
+/// go on with them.
+pub const STARTS_MAX: usize = 1 << 13;
 
 impl<'c> Nodes<'c> {
     /// The sub-state spaces of the states of a level, which are given as seeds, too; nothing if there is
@@ -76,19 +77,19 @@ impl<'c> Nodes<'c> {
             return Ok(None);
         }
         let look = |region: &mut R, chunk: Range<usize>| {
-            let mut found = Vec::new();
+            let (mut found, mut key) = (Vec::new(), Vec::new());
             for place in chunk {
-                let mut key = Vec::new();
+                key.clear();
                 region.key(seeds[place], &mut key)?;
                 let props = region.visit(level.seeds[place], &|_| false, &mut Vec::new())?;
                 let mut after = level.entries(place).iter().flat_map(|entry| reader.after(entry.at, props));
-                found.push((key, place, after.any(|at| reader.is_begun(at))));
+                found.push((Box::<[u8]>::from(&key[..]), place, after.any(|at| reader.is_begun(at))));
             }
             Ok(found)
         };
         let (mut order, mut bytes) = (Vec::new(), 0);
         let all = crew.in_order(level.len(), look, |budget, _, found| {
-            bytes += found.iter().map(|found| size_of_val(found) + found.0.capacity()).sum::<usize>();
+            bytes += found.iter().map(|found| size_of_val(found) + found.0.len()).sum::<usize>();
             order.extend(found);
             budget.check(bytes)
         });

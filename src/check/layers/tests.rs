@@ -1,6 +1,7 @@
 //! Layers against the whole space on random systems, with every way of dividing; the numbers of the
 //! authors' tool; checkpoints. `SEED=n` repeats a run, `CASES=n` tries more.
 
+use super::nodes::STARTS_MAX;
 use super::*;
 use crate::base::Interrupt;
 use crate::check::{Checker, Options as WholeOptions, Verdict as WholeVerdict, replay};
@@ -214,6 +215,26 @@ fn layers_that_go_round_count_all_sub_state_spaces() {
     };
     assert_eq!(spaces(&[5, 5]), [1, 3]);
     assert_eq!(spaces(&[5, 1_000_000_000]), [1, 4]);
+}
+
+/// Many states that wait, all for the same: only the first finds anything. Where they are too many to be
+/// sorted, both sub-state spaces of each are counted.
+#[test]
+fn large_boundaries_count_all_sub_state_spaces() {
+    let step = RuleId(0);
+    for (states, expected) in [(STARTS_MAX, STARTS_MAX + 1), (STARTS_MAX + 1, 2 * (STARTS_MAX + 1))] {
+        let end = states as State + 1;
+        let mut edges = vec![vec![(step, end)]; states + 2];
+        edges[0] = (1..end).map(|state| (step, state)).collect();
+        let mut props = vec![0b01; states + 2];
+        (props[0], props[end as usize]) = (0, 0);
+        let system = Explicit { initial: 0, edges, props };
+        let mut formulas = Formulas::default();
+        let formula = parse(&mut formulas, "p0 |-> p1").expect("well-formed");
+        let options = Options { layers: Layers::Depths(vec![1, 1]), conquer: false, ..Options::default() };
+        let answer = check(&system, None, &mut formulas, formula, options).expect("an answer");
+        assert_eq!(answer.layers[1].end.spaces, expected, "{states} states");
+    }
 }
 
 /// Like a random system, but with a direction: most edges lead a little further, some far back, some
