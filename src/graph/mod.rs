@@ -13,6 +13,7 @@ mod join;
 mod joiner;
 mod layout;
 mod level;
+mod meta;
 mod model;
 mod node;
 mod pairs;
@@ -36,6 +37,7 @@ mod vector;
 
 pub use codec::{Codec, Root};
 pub use level::key;
+pub use meta::meta_key;
 pub use model::{Case, CaseValue, Model, ModelSetup, ModelWorker, Reading};
 pub use pairs::{Full, TooMany};
 pub use region::ModelRegion;

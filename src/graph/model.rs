@@ -15,7 +15,7 @@ use super::system::{RuleId, State, Stop, System, Worker, deadlock};
 use crate::base::{Cancel, Interrupt};
 use crate::builtin::BuiltinState;
 use crate::rewrite::Machine;
-use crate::sorts::{OpId, Tree};
+use crate::sorts::{OpId, Signature, Tree};
 use crate::term::Symbols;
 use crate::theory::Theory;
 
@@ -439,8 +439,8 @@ impl ModelWorker<'_> {
     }
 
     /// How many operators the module has.
-    pub(super) fn signature_len(&self) -> usize {
-        self.model.setup.theory.module.signature.ops().count()
+    pub(super) fn signature(&self) -> &Signature {
+        &self.model.setup.theory.module.signature
     }
 
     /// The term of a state.

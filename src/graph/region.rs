@@ -2,6 +2,7 @@
 //! until that is forgotten; seeds are roots in another store, which stays.
 
 use super::codec::Root;
+use super::meta::meta_key;
 use super::model::{Model, ModelWorker};
 use super::regions::{Region, Regions, Seed, Sprout};
 use super::saved;
@@ -96,13 +97,19 @@ impl Region for ModelRegion<'_> {
         Ok(self.worker.keep(Root::from_word(state.0))?.to_word())
     }
 
+    fn key(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {
+        let term = self.term(seed)?;
+        meta_key(self.worker.signature(), &term, out);
+        Ok(())
+    }
+
     fn write(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {
         saved::write(&self.term(seed)?, out);
         Ok(())
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<Seed, Stop> {
-        let ops = self.worker.signature_len();
+        let ops = self.worker.signature().ops().count();
         let tree =
             saved::read(bytes, ops).ok_or_else(|| Stop::Failed("not a term of this module".to_owned()))?;
         let state = self.enter(&tree)?;

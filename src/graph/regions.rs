@@ -53,6 +53,9 @@ pub trait Region {
     /// A seed for a state.
     fn seed(&mut self, state: Sprout) -> Result<Seed, Stop>;
 
+    /// Appends bytes whose order is the one in which states are taken up where that matters.
+    fn key(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop>;
+
     /// Appends bytes that mean the same state to every process that has the same system.
     fn write(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop>;
 
@@ -80,6 +83,10 @@ impl<R: Region + ?Sized> Region for &mut R {
 
     fn seed(&mut self, state: Sprout) -> Result<Seed, Stop> {
         (**self).seed(state)
+    }
+
+    fn key(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {
+        (**self).key(seed, out)
     }
 
     fn write(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {
@@ -131,6 +138,11 @@ impl Region for &Explicit {
 
     fn seed(&mut self, state: Sprout) -> Result<Seed, Stop> {
         Ok(state.0)
+    }
+
+    fn key(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {
+        out.extend_from_slice(&seed.to_be_bytes());
+        Ok(())
     }
 
     fn write(&mut self, seed: Seed, out: &mut Vec<u8>) -> Result<(), Stop> {

@@ -77,6 +77,7 @@ fn conclude(
 fn gather(directory: &Path, plan: &Plan, claim: usize) -> Result<(Outcome, Spent), JobsError> {
     let (mut spent, mut violated, mut unknown, mut missing) =
         (Spent::default(), None, Vec::new(), Vec::new());
+    let mut is_met = false;
     let own = |(_, entry): &(usize, &Entry)| entry.claim == claim;
     let jobs = (1..).zip(&plan.jobs).filter(own);
     let count = jobs.clone().count();
@@ -92,6 +93,7 @@ fn gather(directory: &Path, plan: &Plan, claim: usize) -> Result<(Outcome, Spent
         };
         let (states, rewrites) = (report.states, report.rewrites);
         spent = spent.and(Spent { states, rewrites, time: report.time, peak_memory: report.peak_memory });
+        is_met |= report.is_met;
         match (report.verdict, run) {
             (Verdict::Holds, _) => {}
             (Verdict::Violated, Some(run)) => {
@@ -106,7 +108,7 @@ fn gather(directory: &Path, plan: &Plan, claim: usize) -> Result<(Outcome, Spent
     }
     let outcome = match violated {
         Some(run) => Outcome::Violated(run),
-        None if missing.is_empty() && unknown.is_empty() => Outcome::Clean,
+        None if missing.is_empty() && unknown.is_empty() => Outcome::Clean { is_met },
         None => {
             let mut reasons = Vec::new();
             if !missing.is_empty() {

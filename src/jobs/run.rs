@@ -38,16 +38,17 @@ pub fn search(interpreter: &mut Interpreter, host: &mut dyn Host, path: &Path, j
         return;
     };
     let Searched { outcome, reason, states, rewrites, time } = searched;
-    let (verdict, run) = match outcome {
-        Outcome::Clean => (Verdict::Holds, None),
-        Outcome::Violated(run) => (Verdict::Violated, Some(run)),
-        Outcome::Unknown(_) => (Verdict::Unknown, None),
+    let (verdict, is_met, run) = match outcome {
+        Outcome::Clean { is_met } => (Verdict::Holds, is_met, None),
+        Outcome::Violated(run) => (Verdict::Violated, true, Some(run)),
+        Outcome::Unknown(_) => (Verdict::Unknown, true, None),
     };
     let report = JobReport {
         number: job.number,
         count: job.count,
         formula: search.question.formula.clone(),
         verdict,
+        is_met,
         reason,
         roots: search.states as u64,
         states,

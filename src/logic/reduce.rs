@@ -213,6 +213,12 @@ pub struct Simulation {
 impl Simulation {
     /// None if the automaton is too large.
     pub fn new(automaton: &Automaton) -> Option<Self> {
+        Simulation::between(automaton, automaton)
+    }
+
+    /// How the states of an automaton are simulated by those of another one with as many. None if they
+    /// are too large.
+    pub fn between(automaton: &Automaton, other: &Automaton) -> Option<Self> {
         let edges = automaton.edge_count();
         if edges.saturating_mul(edges) > SIMULATION_WORK_MAX {
             return None;
@@ -228,7 +234,7 @@ impl Simulation {
                         continue;
                     }
                     let answers =
-                        |edge: &Edge| automaton.edges[q].iter().any(|answer| simulation.better(answer, edge));
+                        |edge: &Edge| other.edges[q].iter().any(|answer| simulation.better(answer, edge));
                     if !automaton.edges[p].iter().all(answers) {
                         simulation.simulated[p * count + q] = false;
                         changed = true;

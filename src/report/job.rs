@@ -18,6 +18,8 @@ pub struct JobReport {
     pub formula: String,
     /// On the claim that no violation starts from its pairs.
     pub verdict: Verdict,
+    /// Whether the premise of a leads-to was true here or in the layers before, if it holds.
+    pub is_met: bool,
     /// Why it is unknown.
     pub reason: Option<String>,
     /// States from which it starts.
@@ -59,7 +61,7 @@ impl JobReport {
     pub fn json(&self) -> Value {
         json!({
             "rwl": 1, "command": "job", "job": self.number, "of": self.count, "formula": self.formula,
-            "verdict": self.verdict.text(), "reason": self.reason, "roots": self.roots,
+            "verdict": self.verdict.text(), "premise_met": self.is_met, "reason": self.reason, "roots": self.roots,
             "states": self.states, "rewrites": self.rewrites, "seconds": self.time.real.as_secs_f64(),
             "cpu_seconds": self.time.cpu.as_secs_f64(), "peak_memory_bytes": self.peak_memory,
             "threads": self.threads, "done_before": self.is_old,
@@ -75,6 +77,7 @@ impl JobReport {
             count: number("of")?.try_into().ok()?,
             formula: value["formula"].as_str()?.to_owned(),
             verdict: Verdict::from_text(value["verdict"].as_str()?)?,
+            is_met: value["premise_met"].as_bool()?,
             reason: value["reason"].as_str().map(str::to_owned),
             roots: number("roots")?,
             states: number("states")?,
@@ -99,6 +102,7 @@ mod tests {
             count: 16,
             formula: "[] ~ wrong".to_owned(),
             verdict: Verdict::Unknown,
+            is_met: true,
             reason: Some("out of memory".to_owned()),
             roots: 130,
             states: 5000,

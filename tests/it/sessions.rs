@@ -47,6 +47,16 @@ fn sessions_of_the_authors_read_as_theirs() {
 
 #[test]
 fn the_numbers_of_the_authors_tool() {
+    let cases = [("tas", "TAS-CHECK", "init5", [35, 95, 28]), ("tas", "TAS-CHECK", "init6", [56, 226, 71])];
+    for (spec, module, init, expected) in cases {
+        let commands = format!(
+            "(initialize[{module}, {init}, lofree1, lofree2, OComp, Soup{{OComp}}])\n(layerCheck 3)\n\
+             (layerCheck 3)\n(analyze)\n(check 3 3)\n"
+        );
+        let (said, code) = session(spec, &commands);
+        let (analyzed, _) = said.rsplit_once("numberOfNodeSet").expect("it is told twice");
+        assert_eq!((numbers(analyzed), numbers(&said), code), (expected, expected, 0), "{said}");
+    }
     let cases = [
         ("tas", "TAS-CHECK", "init2", [4, 2, 1]),
         ("tas", "TAS-CHECK", "init5", [19, 55, 20]),

@@ -51,8 +51,10 @@ pub struct Piece {
 /// What the search of a piece came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// No accepted run starts there.
-    Clean,
+    /// No accepted run starts there. Has the premise of a leads-to been true, here or before?
+    Clean {
+        is_met: bool,
+    },
     Violated(Detached),
     Unknown(Reason),
 }
@@ -143,9 +145,10 @@ pub fn conclude<G: Regions>(
     let boundaries: Vec<&[u8]> = boundaries.iter().map(Vec::as_slice).collect();
     let last = open(&mut check, &boundaries)?;
     let verdict = match (outcome, last) {
-        (Outcome::Clean, _) => {
-            // Pieces do not tell whether the premise of a leads-to was true there.
-            site.meter.set_met();
+        (Outcome::Clean { is_met }, _) => {
+            if is_met {
+                site.meter.set_met();
+            }
             Verdict::Holds
         }
         (Outcome::Unknown(reason), _) => Verdict::Unknown(reason),
@@ -250,7 +253,7 @@ fn detach<'a, G: Regions>(
         (Some(violation), _) => violation,
         (None, Some(Halted::Component)) => return Ok(Outcome::Unknown(Reason::Component)),
         (None, Some(Halted::Stop(stop))) => return Err(stop),
-        (None, None) => return Ok(Outcome::Clean),
+        (None, None) => return Ok(Outcome::Clean { is_met: check.meter.is_met() }),
     };
     let (place, state) = (task.top() as usize, task.state());
     let (way, at) = tracer(regions, check, options).way_to(task.boundary, state, suffix.at)?;

@@ -152,6 +152,16 @@ impl Gather {
         self.cells.push((entry, NONE));
     }
 
+    /// How many states.
+    pub fn len(&self) -> usize {
+        self.seeds.len()
+    }
+
+    /// The place of a state in the level.
+    pub fn place(&self, seed: Sprout) -> Option<usize> {
+        self.numbers.get(&seed).map(|&number| number as usize)
+    }
+
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
         18 * self.numbers.capacity() + 16 * self.seeds.capacity() + 12 * self.cells.capacity()

@@ -74,7 +74,7 @@ impl fmt::Display for CheckpointError {
     }
 }
 
-const MAGIC: &[u8] = b"rwl layers 2\n";
+const MAGIC: &[u8] = b"rwl layers 3\n";
 
 /// An open checkpoint.
 #[derive(Debug)]
@@ -247,8 +247,8 @@ pub fn store<R: Region>(
 ) -> Result<Vec<u8>, Stop> {
     let mut out = Vec::new();
     let level = &boundary.level;
-    let counts = [census.states, census.counterexample_states, census.pairs, is_met.into()];
-    let numbers = counts.map(|count| count as u64);
+    let Census { states, counterexample_states, pairs, spaces } = census;
+    let numbers = [states, counterexample_states, pairs, spaces, is_met.into()].map(|count| count as u64);
     for number in [u64::from(boundary.depth), level.len() as u64].into_iter().chain(numbers) {
         out.extend_from_slice(&number.to_le_bytes());
     }
@@ -292,7 +292,8 @@ fn load_with(
     let depth = u32::try_from(cursor.number()?).ok()?;
     let count = cursor.number()?;
     let mut number = || cursor.number().map(|number| number as usize);
-    let census = Census { states: number()?, counterexample_states: number()?, pairs: number()? };
+    let [states, counterexample_states, pairs, spaces] = [number()?, number()?, number()?, number()?];
+    let census = Census { states, counterexample_states, pairs, spaces };
     let is_met = cursor.number()? == 1;
     let origins = before.as_ref().map_or(usize::MAX, |before| before.level.entries.len());
     let mut level = Level::default();

@@ -6,6 +6,7 @@ use super::checkpoint::{Checkpoint, CheckpointError, Saved, Saving};
 use super::crew::Crew;
 use super::last;
 use super::meter::Meter;
+use super::nodes::{LeadsTo, Nodes};
 use super::part::{Shared, Suffix};
 use super::post::{Census, post, read};
 use super::queue::{Halted, Queue, Task, Violation};
@@ -22,6 +23,8 @@ pub struct Check<'c, R> {
     pub crew: Crew<'c, R>,
     pub reader: &'c Reader,
     pub meter: &'c Meter<'c>,
+    /// The formula, if its sub-state spaces are counted as the authors' tool does.
+    leads_to: Option<&'c LeadsTo>,
     /// Makes the regions forget.
     forget: &'c (dyn Fn() + Sync),
     checkpoint: Option<Checkpoint>,
@@ -40,9 +43,10 @@ impl<'c, R: Region + Send> Check<'c, R> {
         crew: Crew<'c, R>,
         reader: &'c Reader,
         meter: &'c Meter<'c>,
+        leads_to: Option<&'c LeadsTo>,
         forget: &'c (dyn Fn() + Sync),
     ) -> Self {
-        Check { crew, reader, meter, forget, checkpoint: None, boundaries: Vec::new(), done: None }
+        Check { crew, reader, meter, leads_to, forget, checkpoint: None, boundaries: Vec::new(), done: None }
     }
 
     /// Saves from now on, and goes on with what is there if it is to.
@@ -73,7 +77,7 @@ impl<'c, R: Region + Send> Check<'c, R> {
             if let Some(at) = starts.clone().find(|&at| self.reader.accepts_all[at as usize]) {
                 return Ok(Some(self.end(initial, Entry { at, origin: 0 }, 0)?));
             }
-            self.add(Level::single(initial, starts), 0)?;
+            self.add(Level::single(initial, starts), 0, 0, None)?;
         }
         let depths = match layers {
             Layers::Depths(depths) => depths.iter().map(|&depth| Some(depth)).collect(),
@@ -93,18 +97,23 @@ impl<'c, R: Region + Send> Check<'c, R> {
         let (before, census) = self.boundaries.last().cloned().expect("there is a boundary");
         self.meter.begin(self.boundaries.len(), before.depth, census.pairs, 0);
         let mut level = before.level.restarted(None).map(|seed| self.crew.regions[0].plant(seed))?;
+        let (reader, meter) = (self.reader, self.meter);
+        let (spaces, mut nodes) = self.spaces(&before, &level, census)?;
         let enough = AUTO_STATES * self.crew.budget.threads;
         let mut taken = 0;
         let mut rounds = Rounds::default();
         while !level.is_empty()
             && steps.map_or(level.len() < enough && taken < AUTO_DEPTH_MAX, |steps| taken < steps)
         {
-            let next = match post(&level, &mut self.crew, self.reader, self.meter, true) {
+            let step = |level: &Level<Sprout>, crew: &mut Crew<R>| {
+                post(level, crew, reader, meter, true, nodes.as_ref())
+            };
+            let next = match step(&level, &mut self.crew) {
                 Err(Stop::Interrupted(Interrupt::Memory)) => {
                     // The levels before are of no use any more.
                     rounds.settle(&mut level);
                     self.forget_all_but(&mut level)?;
-                    post(&level, &mut self.crew, self.reader, self.meter, true)?
+                    step(&level, &mut self.crew)?
                 }
                 next => next?,
             };
@@ -115,15 +124,37 @@ impl<'c, R: Region + Send> Check<'c, R> {
                 return Ok(Some(self.end(state, end.entries[0], before.depth + taken)?));
             }
             level = next.level;
-            if let Some(steps) = steps {
-                taken = rounds.skip(&mut level, taken, steps);
+            if let Some(nodes) = &mut nodes {
+                nodes.firsts = next.firsts;
+            }
+            if let Some(later) = steps.and_then(|steps| rounds.skip(&mut level, taken, steps)) {
+                // Who was first is not known any more.
+                (taken, nodes) = (later, None);
             }
         }
         rounds.settle(&mut level);
         self.meter.finish(census.pairs);
         // Where all runs end early, the layer keeps the depth that was asked for.
-        self.add(level, before.depth.saturating_add(steps.unwrap_or(taken)))?;
+        self.add(level, before.depth.saturating_add(steps.unwrap_or(taken)), spaces, nodes)?;
         Ok(None)
+    }
+
+    /// How many sub-state spaces a layer has that begins with a boundary, and if some of them may be one,
+    /// what tells. The first layer has one, that of the initial state.
+    fn spaces(
+        &mut self,
+        before: &Boundary,
+        level: &Level<Sprout>,
+        census: Census,
+    ) -> Result<(usize, Option<Nodes<'c>>), Stop> {
+        Ok(match self.leads_to {
+            _ if before.before.is_none() => (1, None),
+            None => (census.pairs, None),
+            Some(leads_to) => {
+                let nodes = Nodes::new(leads_to, level, &before.level.seeds, &mut self.crew, self.reader)?;
+                (census.states + census.counterexample_states, nodes)
+            }
+        })
     }
 
     /// Makes the regions forget everything but a level.
@@ -145,9 +176,18 @@ impl<'c, R: Region + Send> Check<'c, R> {
         Ok(Violation { task: Task { path: vec![0], boundary }, suffix })
     }
 
-    /// The next boundary.
-    fn add(&mut self, mut level: Level<Sprout>, depth: u32) -> Result<(), Stop> {
-        let census = read(&mut level, &mut self.crew, self.reader)?;
+    /// The next boundary, after a layer with so many sub-state spaces or what the nodes say.
+    fn add(
+        &mut self,
+        mut level: Level<Sprout>,
+        depth: u32,
+        spaces: usize,
+        mut nodes: Option<Nodes>,
+    ) -> Result<(), Stop> {
+        let census = read(&mut level, &mut self.crew, self.reader, |place, props| {
+            nodes.iter_mut().for_each(|nodes| nodes.end(place, props));
+        })?;
+        let census = Census { spaces: nodes.map_or(spaces, |nodes| nodes.count()), ..census };
         let level = level.map(|state| self.crew.regions[0].seed(state))?;
         let before = self.boundaries.last().map(|(boundary, _)| boundary.clone());
         self.crew.budget.held.fetch_add(level.bytes(), Ordering::Relaxed);
@@ -191,8 +231,8 @@ impl<'c, R: Region + Send> Check<'c, R> {
 
     pub fn layers(&self) -> Vec<Layer> {
         let layer = |pair: &[(Arc<Boundary>, Census)]| {
-            let ((start, before), (end, census)) = (&pair[0], &pair[1]);
-            Layer { steps: end.depth - start.depth, spaces: before.pairs, end: *census }
+            let ((start, _), (end, census)) = (&pair[0], &pair[1]);
+            Layer { steps: end.depth - start.depth, end: *census }
         };
         self.boundaries.windows(2).map(layer).collect()
     }

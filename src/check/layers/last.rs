@@ -140,7 +140,7 @@ fn split<R: Region + Send>(region: &mut R, shared: Shared, task: &Task) -> Resul
     let boundary =
         |level: Level, depth: u32| Arc::new(Boundary { level, depth, before: Some(task.boundary.clone()) });
     for steps in 1..=steps_max {
-        let next = post(&level, &mut crew, shared.reader, shared.meter, true).map_err(Halted::Stop)?;
+        let next = post(&level, &mut crew, shared.reader, shared.meter, true, None).map_err(Halted::Stop)?;
         (level, depth) = (next.level, depth + 1);
         if let Some((state, entry)) = next.end {
             let seed = crew.regions[0].seed(state).map_err(Halted::Stop)?;

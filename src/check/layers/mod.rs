@@ -31,6 +31,7 @@ mod crew;
 mod divide;
 mod last;
 mod meter;
+mod nodes;
 mod part;
 mod post;
 mod queue;
@@ -50,11 +51,12 @@ use super::classify::{Class, classify};
 use super::fairness::FairTable;
 use super::{CheckError, Failure, Fairness, Limits};
 use crate::graph::{Region, Regions, Seed, Stop};
-use crate::logic::{Formula, Formulas, PROPS_MAX, SizeLimits, TranslateError, simplify};
+use crate::logic::{Formula, Formulas, PROPS_MAX, Property, SizeLimits, TranslateError, simplify};
 use boundary::{Boundary, Entry};
 use cache::Cache;
 use crew::{Budget, Crew};
 use divide::Check;
+use nodes::LeadsTo;
 use queue::{Halted, Violation};
 use rayon::ThreadPool;
 use reader::Reader;
@@ -138,9 +140,7 @@ pub enum Reason {
 pub struct Layer {
     /// Steps from its beginning to its end.
     pub steps: u32,
-    /// Sub-state spaces: one for each pair at its beginning.
-    pub spaces: usize,
-    /// What is at its end.
+    /// What is at its end, and how many sub-state spaces it took.
     pub end: Census,
 }
 
@@ -177,8 +177,7 @@ impl Division {
             for (index, &seed) in boundary.level.seeds.iter().enumerate() {
                 let state = region.plant(seed).ok()?;
                 let props = region.visit(state, &|_| false, &mut Vec::new()).ok()?;
-                let is_begun =
-                    |entry: &Entry| reader.after(entry.at, props).any(|at| reader.is_accepting(at));
+                let is_begun = |entry: &Entry| reader.after(entry.at, props).any(|at| reader.is_begun(at));
                 let is_counterexample = boundary.level.entries(index).iter().any(is_begun);
                 ends.push(End { seed, is_counterexample });
             }
@@ -323,13 +322,20 @@ fn reader(formulas: &mut Formulas, formula: Formula, fairness: &Fairness) -> Res
     let automaton =
         simplify(formulas, negated, SizeLimits::default()).map_err(CheckError::Translate)?.automaton;
     let fair = FairTable::new(fairness).ok_or(CheckError::TooManyConditions)?;
-    Ok(Reader::new(automaton, fair))
+    let reader = Reader::new(automaton, fair);
+    Ok(match Property::of(formulas, normal) {
+        // A run violates `p U [] q` also if p holds for ever. What begins is that p has failed, from where
+        // on only q matters, as it does after the p of other classes.
+        Some(Property::UntilStable(..)) => reader.begun_late(),
+        _ => reader,
+    })
 }
 
 /// What a check works with.
 struct Site<'a> {
     reader: Reader,
     meter: Meter<'a>,
+    leads_to: Option<LeadsTo>,
     budget: Budget<'a>,
     cache: Arc<Cache>,
     /// Makes the regions forget.
@@ -346,9 +352,10 @@ impl<'a> Site<'a> {
     ) -> Result<Self, Error> {
         let reader = reader(formulas, formula, &options.fairness).map_err(Error::Check)?;
         let normal = formulas.normal(formula);
-        let premise = match classify(formulas, normal) {
-            Some(Class::LeadsTo(premise, _) | Class::LeadsToAlways(premise, _)) => Some(premise),
-            _ => None,
+        let (premise, leads_to) = match classify(formulas, normal) {
+            Some(Class::LeadsTo(premise, goal)) => (Some(premise.clone()), Some(LeadsTo { premise, goal })),
+            Some(Class::LeadsToAlways(premise, _)) => (Some(premise), None),
+            _ => (None, None),
         };
         let meter = Meter::new(options.watcher, premise);
         let memory = options.limits.memory_max.map(|bytes| bytes as usize);
@@ -365,7 +372,7 @@ impl<'a> Site<'a> {
             held: AtomicUsize::new(0),
         };
         let forget = Box::new(|| regions.forget());
-        Ok(Site { reader, meter, budget, cache, forget })
+        Ok(Site { reader, meter, leads_to, budget, cache, forget })
     }
 
     /// Whether no run of any system violates the formula.
@@ -381,7 +388,7 @@ impl<'a> Site<'a> {
     ) -> Check<'s, G::Region<'s>> {
         let threads = (0..self.budget.threads).map(|_| regions.region()).collect();
         let crew = Crew { regions: threads, pool, budget: &self.budget, limits };
-        Check::new(crew, &self.reader, &self.meter, &*self.forget)
+        Check::new(crew, &self.reader, &self.meter, self.leads_to.as_ref(), &*self.forget)
     }
 
     fn answer(&self, verdict: Verdict, layers: Vec<Layer>, splits: usize) -> Answer {

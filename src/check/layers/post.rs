@@ -3,6 +3,7 @@
 use super::boundary::{Entry, Gather, Level};
 use super::crew::Crew;
 use super::meter::Meter;
+use super::nodes::{First, Nodes};
 use super::reader::Reader;
 use crate::graph::{Region, Sprout, Stop};
 use std::ops::Range;
@@ -13,6 +14,8 @@ pub struct Post {
     pub level: Level<Sprout>,
     /// The first pair from which the automaton accepts whatever follows.
     pub end: Option<(Sprout, Entry)>,
+    /// What is known of the states of the level, if sub-state spaces are counted.
+    pub firsts: Vec<First>,
 }
 
 /// The successors of some states.
@@ -24,13 +27,14 @@ struct Found {
 }
 
 /// The pairs one step later. Each keeps the origin of the first pair that leads to it. With `thin`,
-/// pairs that others make superfluous are dropped.
+/// pairs that others make superfluous are dropped. With `nodes`, these are taken along.
 pub fn post<R: Region + Send>(
     level: &Level<Sprout>,
     crew: &mut Crew<R>,
     reader: &Reader,
     meter: &Meter,
     thin: bool,
+    nodes: Option<&Nodes>,
 ) -> Result<Post, Stop> {
     let expand = |region: &mut R, chunk: Range<usize>| {
         let mut found = Found::default();
@@ -57,7 +61,7 @@ pub fn post<R: Region + Send>(
         Ok(found)
     };
     let mut gather = Gather::default();
-    let mut end = None;
+    let (mut end, mut firsts) = (None, Vec::new());
     crew.in_order(level.len(), expand, |budget, chunk, found| {
         let mut targets = &found.targets[..];
         for (index, (props, count)) in chunk.zip(found.rows) {
@@ -74,10 +78,17 @@ pub fn post<R: Region + Send>(
                     }
                 }
             }
+            if let Some(nodes) = nodes {
+                let first = nodes.after(index, props);
+                firsts.resize(gather.len(), First::default());
+                for place in own.iter().filter_map(|&seed| gather.place(seed)) {
+                    firsts[place] = firsts[place].min(first);
+                }
+            }
         }
-        budget.check(level.bytes() + gather.bytes())
+        budget.check(level.bytes() + gather.bytes() + firsts.len() * size_of::<First>())
     })?;
-    Ok(Post { level: gather.finish(thin.then_some(reader)), end })
+    Ok(Post { level: gather.finish(thin.then_some(reader)), end, firsts })
 }
 
 /// What is to be said of a level.
@@ -88,13 +99,17 @@ pub struct Census {
     pub counterexample_states: usize,
     /// Pairs of a state and where the automaton may be after reading it.
     pub pairs: usize,
+    /// Sub-state spaces of the layer that ends there.
+    pub spaces: usize,
 }
 
-/// Counts a level, and drops the states that the automaton cannot read.
+/// Counts a level, and drops the states that the automaton cannot read. `seen` is told the place and the
+/// propositions of each.
 pub fn read<R: Region + Send>(
     level: &mut Level<Sprout>,
     crew: &mut Crew<R>,
     reader: &Reader,
+    mut seen: impl FnMut(usize, u64),
 ) -> Result<Census, Stop> {
     let (mut census, mut kept) = (Census::default(), Level::default());
     let props = |region: &mut R, chunk: Range<usize>| {
@@ -103,6 +118,7 @@ pub fn read<R: Region + Send>(
     };
     crew.in_order(level.len(), props, |_, chunk, found| {
         for (index, props) in chunk.zip(found) {
+            seen(index, props);
             let mut after: Vec<Entry> = Vec::new();
             for entry in level.entries(index) {
                 for at in reader.after(entry.at, props) {
@@ -120,8 +136,7 @@ pub fn read<R: Region + Send>(
             kept.seeds.push(level.seeds[index]);
             kept.ends.push(kept.entries.len() as u32);
             census.states += 1;
-            census.counterexample_states +=
-                usize::from(after.iter().any(|entry| reader.is_accepting(entry.at)));
+            census.counterexample_states += usize::from(after.iter().any(|entry| reader.is_begun(entry.at)));
             reader.thin(&mut after);
             census.pairs += after.len();
         }

@@ -16,8 +16,8 @@ pub struct Reader {
     pub required: Marks,
     /// States that accept whatever follows.
     pub accepts_all: Vec<bool>,
-    /// States on some accepting cycle.
-    accepting: Vec<bool>,
+    /// States where the automaton may have begun the accepted part of a run.
+    begun: Vec<bool>,
     simulation: Option<Simulation>,
 }
 
@@ -41,10 +41,17 @@ impl Reader {
                 *marks[own as usize].get_or_insert(0) |= edge.marks;
             }
         }
-        let accepting = component.iter().map(|&own| marks[own as usize] == Some(all)).collect();
-        let simulation = Simulation::new(&automaton);
+        let begun = component.iter().map(|&own| marks[own as usize] == Some(all)).collect();
+        // Marks that are met once change nothing, but let states simulate others that they include.
+        let mut generous = automaton.clone();
+        for (&own, out) in component.iter().zip(&mut generous.edges) {
+            for edge in out.iter_mut().filter(|edge| component[edge.to as usize] != own) {
+                edge.marks = all;
+            }
+        }
+        let simulation = Simulation::between(&automaton, &generous);
         let required = Marks::from(all) | fair.weak();
-        Reader { required, automaton, fair, accepts_all, accepting, simulation }
+        Reader { required, automaton, fair, accepts_all, begun, simulation }
     }
 
     /// The automaton states from which nothing is accepted in a state with these propositions if
@@ -77,10 +84,18 @@ impl Reader {
         edges.filter(move |edge| edge.label.allows(props)).map(|edge| edge.to)
     }
 
-    /// Whether the automaton may have begun the accepted part of a run there. For `p |-> q` this
-    /// means that q is owed, for `p |-> [] q` that p was met.
-    pub fn is_accepting(&self, at: u32) -> bool {
-        self.accepting[at as usize]
+    /// Lets the accepted part of a run begin where the automaton can no longer be where it started.
+    pub fn begun_late(mut self) -> Self {
+        let (component, _) = self.automaton.components();
+        let is_start = |own: u32| self.automaton.initial.iter().any(|&at| component[at as usize] == own);
+        self.begun = component.iter().map(|&own| !is_start(own)).collect();
+        self
+    }
+
+    /// Whether the automaton may have begun the accepted part of a run there: usually, whether it is on
+    /// an accepting cycle. For `p |-> q` this means that q is owed, for `p |-> [] q` that p was met.
+    pub fn is_begun(&self, at: u32) -> bool {
+        self.begun[at as usize]
     }
 
     /// Drops automaton states beside one that accepts all that they accept: for one system state

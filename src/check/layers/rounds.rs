@@ -28,10 +28,11 @@ struct Start {
 }
 
 impl Rounds {
-    /// Looks at the level after so many of the steps of a layer. Says how many are made with the level
-    /// as it is then: a multiple of whole rounds later, if there is one. A level is chosen as the start
-    /// of a round now and then, after twice as many steps each time.
-    pub fn skip(&mut self, level: &mut Level<Sprout>, taken: u32, steps: u32) -> u32 {
+    /// Looks at the level after so many of the steps of a layer. If a round has come to its end, says how
+    /// many steps are made with the level as it is then: a multiple of whole rounds later, its states in
+    /// another order. A level is chosen as the start of a round now and then, after twice as many steps
+    /// each time.
+    pub fn skip(&mut self, level: &mut Level<Sprout>, taken: u32, steps: u32) -> Option<u32> {
         if let Some(round) = self.start.as_ref().and_then(|start| start.round(level)) {
             let start = self.start.take().expect("a round has a start");
             let length = taken - start.taken;
@@ -42,13 +43,13 @@ impl Rounds {
             for (entry, origin) in level.entries.iter_mut().zip(origins) {
                 entry.origin = before[origin as usize].origin;
             }
-            return taken + more * length;
+            return Some(taken + more * length);
         }
         if taken >= ROUNDS_FROM && taken.is_power_of_two() {
             self.settle(level);
             self.start = Some(Start::new(level, taken));
         }
-        taken
+        None
     }
 
     /// Gives the pairs of a level their origins at the start of the layer. No rounds are known then.

@@ -208,7 +208,7 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
 
     fn after(&mut self, mut level: Level<Sprout>, steps: u32) -> Result<Level<Sprout>, Stop> {
         for _ in 0..steps {
-            level = post(&level, self.crew, self.reader, self.meter, false)?.level;
+            level = post(&level, self.crew, self.reader, self.meter, false, None)?.level;
         }
         Ok(level)
     }

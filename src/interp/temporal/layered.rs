@@ -258,7 +258,7 @@ pub(super) fn depths(layers: &[layers::Layer]) -> Vec<report::Layer> {
         depth += u64::from(layer.steps);
         report::Layer {
             depth,
-            spaces: layer.spaces as u64,
+            spaces: layer.end.spaces as u64,
             states: layer.end.states as u64,
             counterexample_states: layer.end.counterexample_states as u64,
             pairs: Some(layer.end.pairs as u64),

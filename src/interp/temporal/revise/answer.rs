@@ -12,7 +12,7 @@ use crate::interp::temporal::layered::{LayersRequest, Method, watcher};
 use crate::interp::temporal::request::Claim;
 use crate::interp::temporal::run::Describer;
 use crate::interp::{Host, Interpreter};
-use crate::logic::Formulas;
+use crate::logic::{Formulas, SizeLimits, satisfy};
 use crate::module::{Module, revised_name};
 use crate::report::show::show_module;
 use crate::report::{self, Answer, CheckReport};
@@ -84,7 +84,13 @@ impl Interpreter {
                 report.ends = outcome.layers.iter().map(|layer| self.ends_of(module, layer)).collect();
             }
             match outcome.verdict {
-                Verdict::Holds => report.verdict = report::Verdict::Holds,
+                Verdict::Holds => {
+                    report.verdict = report::Verdict::Holds;
+                    let negated = formulas.negated(claim.formula);
+                    let violation = satisfy(formulas, negated, SizeLimits::default());
+                    report.is_valid = violation == Ok(None);
+                    report.is_vacuous = report.is_valid || !outcome.is_met;
+                }
                 Verdict::Violated(trail) => {
                     report.verdict = report::Verdict::Violated;
                     self.status.violated = true;

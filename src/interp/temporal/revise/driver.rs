@@ -11,13 +11,12 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
-use super::order::meta_order;
 use super::plan::{self, Plan};
 use super::revised::Revised;
 use super::space::{End, Space};
 use crate::check::layers::Meter;
 use crate::check::{self, CheckError};
-use crate::graph::{Model, ModelSetup, Stop, System};
+use crate::graph::{Model, ModelSetup, Stop, System, meta_key};
 use crate::interp::compiled::Variants;
 use crate::logic::{Formulas, PropId, Property};
 use crate::sorts::{Node, Tree};
@@ -53,6 +52,8 @@ pub struct Layer {
 pub struct Outcome {
     pub verdict: Verdict,
     pub layers: Vec<Layer>,
+    /// Whether the premise of a leads-to was true somewhere, or there is none.
+    pub is_met: bool,
     /// States explored in all checks together.
     pub explored: u64,
     pub rewrites: u64,
@@ -158,7 +159,7 @@ impl<'a> Driver<'a> {
             Err(error) => return Err(error),
         };
         let Driver { explored, rewrites, .. } = *self;
-        Ok(Outcome { verdict, layers, explored, rewrites })
+        Ok(Outcome { verdict, layers, is_met: self.scene.meter.is_met(), explored, rewrites })
     }
 
     fn layers(
@@ -210,7 +211,11 @@ impl<'a> Driver<'a> {
         for is_counterexample in [false, true] {
             let places = before.places(is_counterexample);
             let mut order: Vec<usize> = (0..places.len()).collect();
-            order.sort_by(|&a, &b| meta_order(signature, &places[a].state, &places[b].state));
+            order.sort_by_cached_key(|&place| {
+                let mut key = Vec::new();
+                meta_key(signature, &places[place].state, &mut key);
+                key
+            });
             starts.extend(order.into_iter().map(|origin| Start { is_counterexample, origin }));
         }
         let plans = [false, true].map(|is_counterexample| self.plan(is_counterexample, revised.found));

@@ -4,7 +4,6 @@
 
 mod answer;
 mod driver;
-mod order;
 mod plan;
 mod revised;
 mod space;
@@ -20,7 +19,7 @@ use revised::{About, shape_of};
 
 use crate::base::{Interrupt, Name, Severity, Span};
 use crate::check::layers::{self, Meter};
-use crate::check::{self, Lasso, Step};
+use crate::check::{self, Lasso, Predicate, Step};
 use crate::graph::{ModelSetup, ModelWorker, RuleId, Stop, Worker};
 use crate::interp::Interpreter;
 use crate::interp::compiled::{Compiled, Making};
@@ -195,7 +194,7 @@ impl Interpreter {
                 memory_max: self.setup.memory_max.map(|bytes| bytes as u64),
                 ..check::Limits::default()
             },
-            meter: Meter::new(watcher, None),
+            meter: Meter::new(watcher, plan::premise(property).and_then(|p| Predicate::new(formulas, p))),
             pool: temporal.pool(),
         };
         let outcome = Driver::new(&scene, formulas).run(depths);

@@ -38,6 +38,14 @@ pub fn goal(property: Property) -> Option<Formula> {
     }
 }
 
+/// The p without which the property says nothing.
+pub fn premise(property: Property) -> Option<Formula> {
+    match property {
+        Property::LeadsTo(p, _) | Property::ConditionalStable(p, _) => Some(p),
+        _ => None,
+    }
+}
+
 /// Is the initial state a counterexample state, since q is owed from the beginning?
 pub fn owes(property: Property) -> bool {
     matches!(property, Property::Eventual(_) | Property::Until(..))

@@ -50,7 +50,13 @@ impl<'a> Space<'a> {
         self.explored += answer.states as u64;
         self.rewrites += model.rewrites();
         match answer.verdict {
-            Checked::Holds { .. } => Ok(None),
+            Checked::Holds { vacuous } => {
+                // What is checked of counterexample states has no premise, but there was one before.
+                if !vacuous {
+                    self.scene.meter.set_met();
+                }
+                Ok(None)
+            }
             Checked::Violated(lasso) => Ok(Some(lasso)),
             Checked::Unknown(stop) => Err(Failure::Stop(stop)),
         }
@@ -163,8 +169,13 @@ impl<'a> Space<'a> {
     ) -> Result<Vec<End>, Failure> {
         let model = self.model(theory, start);
         let mut worker = model.worker();
+        let meter = &self.scene.meter;
         let met = |worker: &mut ModelWorker, state: State, before: bool| match through {
-            Some(predicate) if !before => Ok::<bool, Stop>(predicate.holds(worker.props(state)?)),
+            Some(predicate) if !before => {
+                let props = worker.props(state)?;
+                meter.meet(props);
+                Ok::<bool, Stop>(predicate.holds(props))
+            }
             _ => Ok(before),
         };
         let initial = worker.initial()?;
