@@ -16,6 +16,20 @@ pub enum Interrupt {
     Time,
 }
 
+/// What cannot be represented. It unwinds from wherever it is met to whoever runs commands: that is
+/// so rare and may happen in so many places that no result should make room for it.
+#[derive(Copy, Clone, Debug)]
+pub struct Exceeded(pub &'static str);
+
+impl Exceeded {
+    /// Ends the command.
+    #[cold]
+    #[inline(never)]
+    pub fn unwind(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
+    }
+}
+
 /// A shared flag; raising it asks running work to stop soon.
 #[derive(Clone, Default, Debug)]
 pub struct Cancel(Arc<AtomicBool>);

@@ -12,7 +12,7 @@ mod threads;
 
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use digest::{DIGEST_LEN, digest};
-pub use limits::{Cancel, Interrupt};
+pub use limits::{Cancel, Exceeded, Interrupt};
 pub use name::Name;
 pub use size::{bytes, size_text};
 pub use source::{FileId, SourceMap, Span};

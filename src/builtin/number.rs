@@ -152,26 +152,26 @@ impl Fast {
         })
     }
 
-    /// The natural that comes out, if one does: not for tests, zero divisors and negative
-    /// differences. It may be too large for an immediate term.
+    /// The natural that comes out, if one does: not for tests, zero divisors, negative differences,
+    /// and what is no word. It may be too large for an immediate term.
     #[inline(always)]
-    pub fn number(self, a: u32, b: u32) -> Option<u64> {
-        let (x, y) = (u64::from(a), u64::from(b));
+    pub fn number(self, x: u64, y: u64) -> Option<u64> {
         Some(match self {
-            Fast::Add => x + y,
-            Fast::Mul => x * y,
+            Fast::Add => return x.checked_add(y),
+            Fast::Mul => return x.checked_mul(y),
             Fast::SymmetricDifference => x.abs_diff(y),
             Fast::Sub => return x.checked_sub(y),
             Fast::Quo => return x.checked_div(y),
             Fast::Rem => return x.checked_rem(y),
             Fast::Gcd => x.gcd(&y),
-            Fast::Lcm => x.lcm(&y),
+            Fast::Lcm if y == 0 => 0,
+            Fast::Lcm => return (x / x.gcd(&y)).checked_mul(y),
             Fast::Min => x.min(y),
             Fast::Max => x.max(y),
             Fast::Xor => x ^ y,
             Fast::And => x & y,
             Fast::Or => x | y,
-            Fast::Shr => x.checked_shr(b).unwrap_or(0),
+            Fast::Shr => u32::try_from(y).ok().and_then(|y| x.checked_shr(y)).unwrap_or(0),
             Fast::Lt | Fast::Le | Fast::Gt | Fast::Ge | Fast::Divides => return None,
         })
     }
@@ -193,11 +193,17 @@ impl Fast {
 /// The operation on two numbers, where it is a common one.
 #[inline]
 pub(super) fn pair(cx: &mut Cx, op: NumberOp, signed: bool, a: Term, b: Term) -> Option<Term> {
-    let a = Number::read(cx.heap, cx.sy, a, signed)?;
-    let b = Number::read(cx.heap, cx.sy, b, signed)?;
     if op == Sub && !signed {
         return None;
     }
+    if let Some(x) = cx.heap.nat_word(cx.sy, a)
+        && let Some(y) = cx.heap.nat_word(cx.sy, b)
+        && let Some(result) = Fast::of(op).and_then(|op| op.number(x, y))
+    {
+        return Some(cx.heap.nat_u64(cx.sy, result));
+    }
+    let a = Number::read(cx.heap, cx.sy, a, signed)?;
+    let b = Number::read(cx.heap, cx.sy, b, signed)?;
     arithmetic::binary(cx, op, a, b)
 }
 
@@ -207,7 +213,7 @@ pub(super) fn fold_args(cx: &mut Cx, sym: u32, op: NumberOp, signed: bool, args:
         && a.is_small()
         && b.is_small()
     {
-        let result = Fast::of(op)?.number(a.payload(), b.payload())?;
+        let result = Fast::of(op)?.number(a.payload().into(), b.payload().into())?;
         return Some(cx.heap.nat_u64(cx.sy, result));
     }
     if let [a, b] = *args
@@ -296,7 +302,7 @@ pub(super) fn compute(cx: &mut Cx, op: NumberOp, signed: bool, args: &[Term]) ->
         && b.is_small()
         && let Some(fast) = Fast::of(op)
         && (op != Sub || signed)
-        && let Some(result) = fast.number(a.payload(), b.payload())
+        && let Some(result) = fast.number(a.payload().into(), b.payload().into())
     {
         return Some(cx.heap.nat_u64(cx.sy, result));
     }

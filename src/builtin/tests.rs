@@ -110,14 +110,19 @@ fn the_counter_counts() {
 
 #[test]
 fn fast_operations_know_their_limits() {
-    assert_eq!(Fast::Add.number(SMALL_MAX - 1, SMALL_MAX - 1), Some(u64::from(SMALL_MAX - 1) * 2));
-    assert_eq!(Fast::Mul.number(SMALL_MAX - 1, SMALL_MAX - 1), Some(u64::from(SMALL_MAX - 1).pow(2)));
+    assert_eq!(Fast::Add.number(u64::MAX - 1, 1), Some(u64::MAX));
+    assert_eq!(Fast::Add.number(u64::MAX, 1), None);
+    assert_eq!(Fast::Mul.number(1 << 32, (1 << 32) - 1), Some(u64::MAX - u64::from(u32::MAX)));
+    assert_eq!(Fast::Mul.number(1 << 32, 1 << 32), None);
     assert_eq!(Fast::Sub.number(3, 5), None);
     assert_eq!(Fast::SymmetricDifference.number(3, 5), Some(2));
     assert_eq!(Fast::Quo.number(7, 0), None);
     assert_eq!(Fast::Rem.number(7, 0), None);
     assert_eq!(Fast::Lcm.number(0, 0), Some(0));
+    assert_eq!(Fast::Lcm.number(1 << 40, 6), Some(3 << 40));
+    assert_eq!(Fast::Lcm.number(u64::MAX, u64::MAX - 1), None);
     assert_eq!(Fast::Shr.number(7, 1000), Some(0));
+    assert_eq!(Fast::Shr.number(7, 1 << 32), Some(0));
     assert_eq!(Fast::Divides.test(0, 0), None);
     assert_eq!(Fast::Divides.test(3, 9), Some(true));
     assert_eq!(Fast::Lt.test(3, 3), Some(false));

@@ -14,7 +14,7 @@ use super::args::{
 use super::jobs::Portion;
 use super::output::{Output, Style};
 use super::{Activity, Doing, ExitCode, memory, stdin};
-use crate::base::Cancel;
+use crate::base::{Cancel, Exceeded};
 use crate::check::Counterexample;
 use crate::interp::{
     AutomatonFormat, CheckRequest, Flow, Host, Interpreter, LayersRequest, SearchRequest, Setup,
@@ -87,7 +87,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let plan = plan.clone();
         let thread = std::thread::Builder::new().name("rwl".to_owned()).stack_size(bytes);
         if let Ok(handle) = thread.spawn(move || session(&plan)) {
-            return handle.join().unwrap_or(ExitCode::Internal);
+            return handle.join().unwrap_or_else(|payload| match payload.downcast_ref() {
+                Some(Exceeded(what)) => {
+                    let _ = writeln!(io::stderr(), "error: {what}");
+                    ExitCode::Unknown
+                }
+                None => ExitCode::Internal,
+            });
         }
     }
     session(&plan)

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
-use crate::base::{Cancel, Diagnostic, FileId, Interrupt, Name, Severity, SourceMap, Span};
+use crate::base::{Cancel, Diagnostic, Exceeded, FileId, Interrupt, Name, Severity, SourceMap, Span};
 use crate::check::Counterexample;
 use crate::module::Modules;
 use crate::report::{Answer, Time};
@@ -294,16 +294,24 @@ impl Interpreter {
         self.say(host, &Diagnostic::warning("rest-skipped", message, span).label("skipped from here on"));
     }
 
-    /// Executes one item; a panic costs only this item.
+    /// Executes one item; a panic, or what cannot be represented, costs only this item.
     fn guarded(&mut self, host: &mut dyn Host, item: Item) -> Flow {
+        let place = if let Item::Command(command) = &item { Some(command.span) } else { None };
         let run = AssertUnwindSafe(|| self.execute(host, item));
         match catch_unwind(run) {
             Ok(Flow::Next) if self.status.stopped && !self.setup.resumes => Flow::Quit,
             Ok(flow) => flow,
-            Err(_) => {
-                self.status.internal = true;
+            Err(payload) => {
                 self.last = Last::Nothing;
                 self.compiled.clear();
+                match payload.downcast_ref() {
+                    Some(&Exceeded(what)) => {
+                        self.status.gave_up = true;
+                        let stopped = Diagnostic::new(Severity::Warning, "too-large", what, place);
+                        self.say(host, &stopped.label("stopped"));
+                    }
+                    None => self.status.internal = true,
+                }
                 Flow::Next
             }
         }

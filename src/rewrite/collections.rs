@@ -435,8 +435,8 @@ impl Machine {
             return t;
         }
         let mut taken: Vec<(usize, u32)> = chosen[..n].iter().map(|c| (c.0 as usize, c.1)).collect();
-        let total: u32 = taken.iter().map(|t| t.1).sum();
-        if may_be_none && self.heap.bag_total(subject) == u64::from(total) {
+        let total: u64 = taken.iter().map(|t| u64::from(t.1)).sum();
+        if may_be_none && self.heap.bag_total(subject) == total {
             return Term::NONE;
         }
         if self.heap.layout(subject) == Layout::Tree as u32 && self.heap.bag_distinct(subject) > 64 + n {

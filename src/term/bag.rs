@@ -9,16 +9,19 @@ use std::cmp::Ordering;
 use super::bag_tree::Change;
 use super::heap::{Heap, Layout, Term, header, header_sort};
 use super::symbols::Symbols;
+use crate::base::Exceeded;
 use crate::sorts::SortIx;
 
 /// Multisets with more distinct elements than this are trees.
 pub(super) const FLAT_MAX: usize = 96;
 
-/// The sum of two multiplicities. Where that is no word, a wrong multiset would be worse than none.
+/// The sum of two multiplicities.
 #[inline]
 pub(super) fn copies(one: u32, other: u32) -> u32 {
-    let sum = one.checked_add(other);
-    sum.expect("an element stands at most 4,294,967,295 times in a multiset")
+    let Some(sum) = one.checked_add(other) else {
+        Exceeded("an element can be at most 4,294,967,295 times in a multiset").unwind()
+    };
+    sum
 }
 
 impl Heap {

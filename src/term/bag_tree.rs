@@ -6,7 +6,7 @@
 //! where one is greater than 1; most multisets have none.
 //!
 //! Inner nodes and leaves keep the sort of what is below, the number of distinct elements, the
-//! largest multiplicity and the number of all elements at the same places. An inner node also
+//! largest multiplicity and the number of all elements (or [`MANY`]) at the same places. An inner node also
 //! has a bound for each child but its first: elements of that child are not below it, elements
 //! of earlier children are.
 
@@ -29,6 +29,9 @@ const FAN_MAX: usize = 12;
 const FAN_NEW: usize = 9;
 /// The bits that hold the number of children.
 const FAN_BITS: u32 = 8;
+
+/// So many elements or more, counted with multiplicity: how many is not kept.
+const MANY: u32 = u32::MAX;
 
 /// A search among no more elements than this asks for all of them at once.
 const NEAR: usize = 8;
@@ -65,7 +68,17 @@ impl Heap {
     }
     #[inline(always)]
     pub(super) fn tree_total(&self, node: Term) -> u64 {
-        u64::from(self.word(node.at() + 3).0)
+        match self.word(node.at() + 3).0 {
+            MANY => self.tree_count(node),
+            total => total.into(),
+        }
+    }
+    #[cold]
+    fn tree_count(&self, node: Term) -> u64 {
+        if self.is_leaf(node) {
+            return (0..self.tree_distinct(node)).map(|i| u64::from(self.leaf_multiplicity(node, i))).sum();
+        }
+        (0..self.fan(node)).map(|i| self.tree_total(self.child(node, i))).sum()
     }
     /// How many children an inner node has.
     #[inline(always)]
@@ -229,7 +242,7 @@ impl Heap {
     /// A leaf with all that it caches.
     fn new_leaf(&mut self, sy: &Symbols, sym: u32, pairs: &[(Term, u32)]) -> Term {
         let largest = pairs.iter().map(|p| p.1).max().unwrap_or(0);
-        let total = pairs.iter().map(|p| p.1).sum();
+        let total = pairs.iter().map(|p| p.1).fold(0, u32::saturating_add);
         let sort = self.bag_sort(sy, sym, pairs);
         let head = header(sym, Layout::Leaf as u32, sort);
         let at = self.push_words([Term(head), Term(pairs.len() as u32), Term(largest), Term(total)]);
@@ -243,7 +256,7 @@ impl Heap {
     /// An inner node with all that it caches.
     fn new_inner(&mut self, sy: &Symbols, sym: u32, children: &[Child]) -> Term {
         let word = |node: Term, i: usize| self.word(node.at() + i).0;
-        let sum = |i: usize| children.iter().map(|&(child, _)| word(child, i)).sum::<u32>();
+        let sum = |i: usize| children.iter().map(|&(child, _)| word(child, i)).fold(0, u32::saturating_add);
         let largest = children.iter().map(|&(child, _)| word(child, 2)).max().unwrap_or(0);
         let multiple = children
             .iter()
@@ -349,7 +362,12 @@ impl Heap {
         };
         let multiple = others | u32::from(word(new, 2) > 1) << i;
         let distinct = word(node, 1) - word(old, 1) + word(new, 1);
-        let total = word(node, 3) - word(old, 3) + word(new, 3);
+        let total = match word(node, 3) {
+            MANY => (0..fan)
+                .map(|j| if j == i { word(new, 3) } else { word(self.child(node, j), 3) })
+                .fold(0, u32::saturating_add),
+            total => (total - word(old, 3)).saturating_add(word(new, 3)),
+        };
         let own = Term(word(new, 1));
         let at = self.words.len();
         self.words.extend_from_within(node.at()..node.at() + TREE_HEAD + 3 * fan);
@@ -395,7 +413,7 @@ impl Heap {
             Term(header(sym, Layout::Leaf as u32, sort)),
             Term((n + usize::from(!is_found)) as u32),
             Term(largest),
-            Term(self.word(leaf.at() + 3).0 + count),
+            Term(self.word(leaf.at() + 3).0.saturating_add(count)),
         ]);
         let rest = place + usize::from(is_found);
         if is_found {
@@ -498,13 +516,17 @@ impl Heap {
                 .fold(1, u32::max),
             false => before,
         };
+        let total = match self.word(leaf.at() + 3).0 {
+            MANY => (self.tree_count(leaf) - u64::from(count)).min(MANY.into()) as u32,
+            total => total - count,
+        };
         let at = self.words.len();
         self.words.reserve(HEAD + 2 * n);
         self.words.extend([
             Term(header(sym, Layout::Leaf as u32, 0)),
             Term((n - usize::from(left == 0)) as u32),
             Term(largest),
-            Term(self.word(leaf.at() + 3).0 - count),
+            Term(total),
         ]);
         if left > 0 {
             self.words.extend_from_within(from..from + n);

@@ -574,19 +574,19 @@ impl Heap {
         at
     }
 
-    /// Copies everything reachable to a fresh heap and drops the rest. `roots` must call its
-    /// argument on every place that holds a term; those places are updated.
+    /// Copies everything reachable to another space and back, and drops the rest. `roots` must call
+    /// its argument on every place that holds a term; those places are updated.
+    ///
+    /// The way back is one copy in order, since terms are places relative to their space. So the
+    /// other space is never larger than what is alive, and the one where terms are made stays in
+    /// the same pages.
     pub fn collect(&mut self, roots: impl FnOnce(&mut dyn FnMut(&mut Term))) {
         let old = std::mem::take(&mut self.words);
-        // No node is copied twice, so this is room enough; pages that are not used cost nothing.
         let mut new = std::mem::take(&mut self.spare);
         new.clear();
-        let size = old.len().max(LIMIT_MIN) + ROOM;
-        if new.capacity() < size {
-            // Twice that, so that a growing heap does not need yet another space next time.
-            drop(std::mem::take(&mut new));
-            new.reserve_exact(2 * size);
-            ask_for_large_pages(&new);
+        if new.capacity() < old.len() {
+            // No node is copied twice, so this is room enough; pages that are not used cost nothing.
+            new = with_large_pages(2 * old.len());
         }
         let mut space = Space { new, old, scanned: 1 };
         space.new.push(Term(0));
@@ -596,19 +596,21 @@ impl Heap {
         space.scan();
         roots(&mut |t| space.forward(t));
         space.scan();
-        self.words = space.new;
+        let live = space.new.len();
         self.last_division = None;
         self.collections += 1;
         self.tower_sorts.clear();
-        self.limit = (self.words.len() * 3).max(LIMIT_MIN);
-        if space.old.len() <= SPARE_MAX {
-            self.spare = space.old;
-        } else {
-            drop(space.old);
+        self.limit = (live * 5).min(SPARE_MAX).max(live * 3).max(LIMIT_MIN);
+        self.words = space.old;
+        self.words.clear();
+        let needed = self.limit + ROOM;
+        if !(needed..=(8 * needed).max(SPARE_MAX)).contains(&self.words.capacity()) {
+            self.words = Vec::new();
+            self.words = with_large_pages(2 * needed);
         }
-        if self.words.capacity() < self.limit + ROOM {
-            self.words.reserve_exact(2 * self.limit + ROOM - self.words.len());
-            ask_for_large_pages(&self.words);
+        self.words.extend_from_slice(&space.new);
+        if live <= SPARE_MAX {
+            self.spare = space.new;
         }
     }
 }
@@ -630,7 +632,8 @@ impl Heap {
         };
         let result = copy(&mut self.words, t);
         while at < self.words.len() {
-            for field in fields(&self.words, at) {
+            let (terms, step) = fields(&self.words, at);
+            for field in terms.step_by(step) {
                 let t = self.words[field];
                 self.words[field] = copy(&mut self.words, t);
             }
@@ -643,10 +646,11 @@ impl Heap {
 /// Spaces from this many words on are worth large pages.
 const LARGE_PAGES_MIN: usize = 1 << 21;
 
-/// Terms in a large space are reached in no order: with pages of the usual size nearly every
-/// access would miss the table of pages as well as the caches, and every new page is a fault.
-/// Only a hint; nothing depends on it.
-fn ask_for_large_pages(space: &Vec<Term>) {
+/// An empty space. Terms in a large one are reached in no order: with pages of the usual size nearly
+/// every access would miss the table of pages as well as the caches, and every new page is a fault.
+/// Large pages are only asked for; nothing depends on them.
+fn with_large_pages(capacity: usize) -> Vec<Term> {
+    let space = Vec::with_capacity(capacity);
     #[cfg(target_os = "linux")]
     if space.capacity() >= LARGE_PAGES_MIN {
         const PAGE: usize = 4096;
@@ -655,8 +659,7 @@ fn ask_for_large_pages(space: &Vec<Term>) {
         // SAFETY: the range is inside the vector's memory, and the advice changes no contents.
         unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = space;
+    space
 }
 
 /// Asks for the memory around a word, which need not exist.
@@ -727,16 +730,21 @@ impl Space {
                 at += 1 + arity;
                 continue;
             }
-            let terms = fields(&self.new, at);
+            let (terms, step) = fields(&self.new, at);
+            let size = node_size(&self.new, at);
             let is_far = terms.clone().next().is_some_and(|field| self.new[field].is_node());
-            for field in terms {
+            if !is_far && !has_nodes(&self.new[terms.clone()]) {
+                at += size;
+                continue;
+            }
+            for field in terms.step_by(step) {
                 // What lies that far ahead may be no term: then the hint is useless.
                 if is_far && let Some(&next) = self.new.get(field + AHEAD) {
                     prefetch(&self.old, next.at());
                 }
                 self.forward_field(field);
             }
-            at += node_size(&self.new, at);
+            at += size;
         }
         self.scanned = at;
     }
@@ -775,11 +783,18 @@ fn bytes_mut(words: &mut [u32]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len() * 4) }
 }
 
-/// The fields of a node that hold terms.
+/// Is one of them a node? Or a multiplicity that looks like one. Without branches, so that many are
+/// looked at in one go: most long lists and multisets have numbers only, or have none.
+#[inline]
+fn has_nodes(fields: &[Term]) -> bool {
+    fields.iter().fold(false, |found, t| found | t.is_node())
+}
+
+/// The fields of a node that hold terms: from where to where, and every which one.
 #[inline(always)]
-fn fields(words: &[Term], at: usize) -> std::iter::StepBy<std::ops::Range<usize>> {
+fn fields(words: &[Term], at: usize) -> (std::ops::Range<usize>, usize) {
     let size = node_size(words, at);
-    let (range, step) = match header_layout(words[at].0) {
+    match header_layout(words[at].0) {
         n if n <= Layout::Fixed as u32 => (at + 1..at + 1 + n as usize, 1),
         n if n == Layout::Flat as u32 => (at + 2..at + size, 1),
         n if n == Layout::View as u32 => (at + 1..at + 2, 1),
@@ -792,8 +807,7 @@ fn fields(words: &[Term], at: usize) -> std::iter::StepBy<std::ops::Range<usize>
         n if n == Layout::Bag as u32 => (at + 2..at + size, 2),
         n if n == Layout::Leaf as u32 => (at + 4..at + 4 + words[at + 1].0 as usize, 1),
         _ => (0..0, 1),
-    };
-    range.step_by(step)
+    }
 }
 
 #[inline(always)]
@@ -813,5 +827,67 @@ fn long_node_size(words: &[Term], at: usize) -> usize {
         n if n == Layout::TreeNode as u32 => TREE_HEAD + 3 * (words[at + 4].0 & 0xFF) as usize,
         n if n == Layout::Leaf as u32 => 4 + (words[at + 1].0 << u32::from(words[at + 2].0 > 1)) as usize,
         layout => unreachable!("no layout {layout}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list of `n` nodes, with as much garbage.
+    fn list(heap: &mut Heap, n: u32) -> Term {
+        (0..n).fold(Term::small(0), |rest, i| {
+            heap.alloc2(header(8, 2, 0), Term::small(i), Term::small(0));
+            heap.alloc2(header(7, 2, 0), Term::small(i), rest)
+        })
+    }
+
+    fn len(heap: &Heap, mut t: Term) -> u32 {
+        let mut n = 0;
+        while t.is_node() {
+            (t, n) = (heap.arg(t, 1), n + 1);
+        }
+        n
+    }
+
+    #[test]
+    fn terms_are_made_in_one_space() {
+        let mut heap = Heap::new();
+        let mut kept = list(&mut heap, 100_000);
+        heap.collect(|visit| visit(&mut kept));
+        let space = heap.words.as_ptr();
+        for _ in 0..3 {
+            list(&mut heap, 100_000);
+            heap.collect(|visit| visit(&mut kept));
+            assert_eq!((len(&heap, kept), heap.len(), heap.words.as_ptr()), (100_000, 300_001, space));
+            assert_eq!(heap.spare.len(), 300_001);
+        }
+    }
+
+    #[test]
+    fn a_large_space_is_given_back() {
+        let mut heap = Heap::new();
+        heap.words.reserve(10 * SPARE_MAX);
+        let mut kept = list(&mut heap, 10);
+        heap.collect(|visit| visit(&mut kept));
+        assert_eq!((len(&heap, kept), heap.len()), (10, 31));
+        assert!(heap.capacity() <= SPARE_MAX);
+    }
+
+    /// Numbers hide no nodes behind them.
+    #[test]
+    fn nodes_among_numbers_are_followed() {
+        let mut heap = Heap::new();
+        let mut node = list(&mut heap, 3);
+        for place in 0..60 {
+            let mut args = [Term::small(5); 60];
+            args[place] = node;
+            let mut flat = heap.alloc(9, 0, &args);
+            heap.collect(|visit| {
+                visit(&mut flat);
+                visit(&mut node);
+            });
+            assert_eq!(len(&heap, heap.args(flat)[place]), 3);
+        }
     }
 }

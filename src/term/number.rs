@@ -113,20 +113,29 @@ impl Heap {
         t
     }
 
-    /// Where the natural is that a term is, if it is one.
+    /// The natural that a term is, if it is one below 2^64.
     #[inline]
-    pub fn magnitude(&self, sy: &Symbols, t: Term) -> Option<Magnitude> {
+    pub fn nat_word(&self, sy: &Symbols, t: Term) -> Option<u64> {
         if t.is_small() {
-            return Some(Magnitude::Word(t.payload().into()));
+            return Some(t.payload().into());
         }
         if !self.is_big_nat(sy, t) {
             return None;
         }
-        Some(match *self.digits(t) {
-            [low] => Magnitude::Word(low.into()),
-            [low, high] => Magnitude::Word(u64::from(low) | u64::from(high) << 32),
-            _ => Magnitude::Long(t),
-        })
+        match *self.digits(t) {
+            [low] => Some(low.into()),
+            [low, high] => Some(u64::from(low) | u64::from(high) << 32),
+            _ => None,
+        }
+    }
+
+    /// Where the natural is that a term is, if it is one.
+    #[inline]
+    pub fn magnitude(&self, sy: &Symbols, t: Term) -> Option<Magnitude> {
+        match self.nat_word(sy, t) {
+            Some(word) => Some(Magnitude::Word(word)),
+            None => self.is_big_nat(sy, t).then_some(Magnitude::Long(t)),
+        }
     }
 
     #[inline]

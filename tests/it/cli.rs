@@ -50,6 +50,28 @@ fn standard_input_runs_like_a_file() {
     check(&[], "fmod A is", 2, "\nBye.\n");
 }
 
+/// What cannot be represented is said of the command that met it, and costs only that one.
+#[test]
+fn too_many_copies_end_a_command() {
+    let module = "mod M is protecting NAT . sort Bag . op a : -> Bag [ctor] .
+      op __ : Bag Bag -> Bag [ctor assoc comm] . op f : Bag -> Bag . op double : Nat Bag -> Bag .
+      var N : Nat . var S : Bag . eq double(0, S) = S . eq double(s N, S) = double(N, S S) .
+      rl f(S) => double(20, S) . endm\n";
+    let commands = "load m\n red double(33, a) .\n search f(double(12, a)) =>1 S .\n red 6 * 7 .\n";
+    let scratch = Scratch::new("copies", &[("m.maude", module), ("run.maude", commands)]);
+    let output = rwl_in(&scratch.0, &["run", "run.maude"], "");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(said.matches("warning[too-large]").count(), 2, "{said}");
+    assert!(!said.contains("internal"), "{said}");
+    assert!(text(&output.stdout).ends_with("result NzNat: 42\n"), "{}", text(&output.stdout));
+    let output =
+        rwl_in(&scratch.0, &["search", "m.maude", "--init", "f(double(12, a))", "--arrow", "=>1"], "");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("at most 4,294,967,295 times") && !said.contains("internal"), "{said}");
+}
+
 #[test]
 fn exit_codes_tell_what_happened() {
     let scratch = Scratch::new(
