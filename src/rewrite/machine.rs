@@ -287,6 +287,10 @@ impl Machine {
     #[cold]
     #[inline(never)]
     pub(super) fn enter_slowly(&mut self, base: usize, size: usize, args: usize) -> Result<(), Interrupt> {
+        // Calls may wait for one another without end, and a stack that grows is twice as large then.
+        if 2 * (base + size + self.frames.len()) > self.memory_max {
+            return Err(Interrupt::Memory);
+        }
         self.reserve(base + size + 1);
         if size > 63 {
             // Masks have one bit for all registers from 63 on, so all must hold terms.

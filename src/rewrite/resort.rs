@@ -8,12 +8,16 @@
 use std::sync::Arc;
 
 use super::machine::{Frame, Machine};
-use crate::base::Cancel;
+use crate::base::{Cancel, Exceeded, Interrupt};
 use crate::term::{Class, Heap, Int, Layout, Term};
 use crate::theory::{NO_CODE, Theory};
 
-/// Memberships that may wait for one another, one term inside the other.
+/// Memberships that may wait for one another, one term inside the other, until towers are begun from below;
+/// and at most.
 const LEVELS: usize = 64;
+const LEVELS_MAX: usize = 2000;
+
+const ENDLESS: &str = "a membership takes too much memory: does its condition ask for ever larger terms?";
 
 /// Their rewrites can double with every level: no more than so many are counted.
 pub(super) const REWRITES_MAX: u64 = 1 << 62;
@@ -23,9 +27,13 @@ pub(super) fn helper<'a>(
     sub: &'a mut Option<Box<Machine>>,
     theory: &Arc<Theory>,
     cancel: &Cancel,
-    level: usize,
+    (level, memory_max): (usize, usize),
 ) -> &'a mut Machine {
-    let new = || Box::new(Machine { level: level + 1, ..Machine::new(theory.clone(), cancel.clone()) });
+    if level > LEVELS_MAX {
+        Exceeded(ENDLESS).unwind();
+    }
+    let new =
+        || Box::new(Machine { level: level + 1, memory_max, ..Machine::new(theory.clone(), cancel.clone()) });
     sub.get_or_insert_with(new)
 }
 
@@ -36,8 +44,8 @@ impl Machine {
         if !t.is_node() || self.theory.memberships.get(sym).is_none_or(|&code| code == NO_CODE) {
             return;
         }
-        let Machine { heap, sub, rewrites, cancel, level, theory, .. } = self;
-        let machine = helper(sub, theory, cancel, *level);
+        let Machine { heap, sub, rewrites, cancel, level, memory_max, theory, .. } = self;
+        let machine = helper(sub, theory, cancel, (*level, *memory_max));
         *rewrites = rewrites.saturating_add(machine.resort(heap, t)).min(REWRITES_MAX);
     }
 
@@ -74,8 +82,10 @@ impl Machine {
         self.frames.clear();
         self.frames.push(Frame { ret: self.theory.stubs.halt, base: 0 });
         self.stack[0] = t;
-        // An interrupt shows again at the caller's next call.
-        let _ = self.run(code, 0);
+        // Other interrupts show again at the caller's next call.
+        if let Err(Interrupt::Memory) = self.run(code, 0) {
+            Exceeded(ENDLESS).unwind();
+        }
         self.frames.clear();
         self.active = 0;
         self.heap.limit = limit;

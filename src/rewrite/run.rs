@@ -592,9 +592,11 @@ impl Machine {
         subject: Option<Term>,
         base: usize,
     ) -> bool {
-        let Machine { heap, stack, matches, sub, rewrites, cancel, level, theory: shared, .. } = self;
+        let Machine {
+            heap, stack, matches, sub, rewrites, cancel, level, memory_max, theory: shared, ..
+        } = self;
         let mut resort = |heap: &mut Heap, t: Term| {
-            let machine = helper(sub, shared, cancel, *level);
+            let machine = helper(sub, shared, cancel, (*level, *memory_max));
             *rewrites = rewrites.saturating_add(machine.resort(heap, t)).min(REWRITES_MAX);
         };
         let mut cx = Context { heap, sy: &theory.symbols, resort: &mut resort };

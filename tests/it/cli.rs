@@ -72,6 +72,21 @@ fn too_many_copies_end_a_command() {
     assert!(said.contains("at most 4,294,967,295 times") && !said.contains("internal"), "{said}");
 }
 
+/// Memberships whose conditions ask for the sorts of ever larger terms come to an end, as one command.
+#[test]
+fn endless_memberships_end_a_command() {
+    let module = "fmod M is sorts N E . subsort E < N . op z : -> N [ctor] . op s : N -> N [ctor] .
+      op f : N -> N [strat (0)] . op g : N -> N [strat (0)] . vars A : N . var X : E .
+      cmb f(A) : E if f(s(A)) : E . eq g(X) = z . endfm
+      red g(f(z)) .\n";
+    let output = rwl(&["-no-banner", "--memory", "64M"], module);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    // Whoever sees it first tells.
+    assert!(said.contains("memory-limit") || said.contains("too much memory"), "{said}");
+    assert!(!said.contains("internal"), "{said}");
+}
+
 #[test]
 fn exit_codes_tell_what_happened() {
     let scratch = Scratch::new(
