@@ -86,6 +86,9 @@ pub struct Machine {
     pub(super) idle: Vec<Box<Exploration>>,
 }
 
+/// About so many words of memory a matcher takes.
+const MATCH_WORDS: usize = 2 * size_of::<Match>() / size_of::<Term>();
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub ret: u32,
@@ -287,8 +290,9 @@ impl Machine {
     #[cold]
     #[inline(never)]
     pub(super) fn enter_slowly(&mut self, base: usize, size: usize, args: usize) -> Result<(), Interrupt> {
-        // Calls may wait for one another without end, and a stack that grows is twice as large then.
-        if 2 * (base + size + self.frames.len()) > self.memory_max {
+        // Calls may wait for one another without end, and what grows is twice as large then.
+        let waiting = 2 * (base + size + self.frames.len() + self.active * MATCH_WORDS);
+        if waiting > self.memory_max {
             return Err(Interrupt::Memory);
         }
         self.reserve(base + size + 1);
@@ -298,7 +302,7 @@ impl Machine {
         }
         if self.heap.is_full() || self.is_stressed() {
             self.collect(base, args);
-            if self.heap.len() > self.memory_max {
+            if self.heap.len() + waiting > self.memory_max {
                 return Err(Interrupt::Memory);
             }
         }
