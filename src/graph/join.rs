@@ -175,43 +175,46 @@ pub struct Sight<'a> {
     pub epoch: u32,
 }
 
-/// Where the rows of a rule are, by the position of the outer element of a pair: most elements are those
-/// of the state before.
-#[derive(Clone, Debug)]
+/// Where the rows of a rule are, by the number of the outer element of a pair.
+#[derive(Clone, Debug, Default)]
 pub struct RowPlaces {
     /// What tells whether all this is out of date: stamps, and the words at the rule's other places.
     stamp: (u64, u32),
     others: [u32; PLACES],
-    /// The outer element, and the place of its row, if it has one.
-    rows: [(u32, Option<u32>); POSITIONS],
+    /// The row's place plus one, or 0 if there is none; `UNKNOWN` if it has not been looked for.
+    rows: Vec<u32>,
 }
 
-impl Default for RowPlaces {
-    fn default() -> RowPlaces {
-        RowPlaces { stamp: (u64::MAX, 0), others: [0; PLACES], rows: [(NO_WORD, None); POSITIONS] }
-    }
-}
-
-/// No element has this word.
-const NO_WORD: u32 = u32::MAX;
+const UNKNOWN: u32 = u32::MAX;
 
 impl RowPlaces {
     #[inline]
     fn begin(&mut self, stamp: (u64, u32), others: [u32; PLACES]) {
         if self.stamp != stamp || self.others != others {
-            *self = RowPlaces { stamp, others, ..RowPlaces::default() };
+            (self.stamp, self.others) = (stamp, others);
+            self.rows.clear();
         }
     }
 
     #[inline]
-    fn get(&mut self, position: u8, word: u32, find: impl FnOnce(u32) -> Option<usize>) -> Option<usize> {
-        let row = &mut self.rows[position as usize % POSITIONS];
-        if row.0 != word {
-            *row = (word, find(word).map(|place| place as u32));
+    fn get(&mut self, number: u32, find: impl FnOnce() -> Option<usize>) -> Option<usize> {
+        let number = number as usize;
+        if self.rows.get(number).is_none_or(|&row| row == UNKNOWN) {
+            let row = find();
+            if number >= ROWS_MAX {
+                return row;
+            }
+            if number >= self.rows.len() {
+                self.rows.resize(number + 1, UNKNOWN);
+            }
+            self.rows[number] = row.map_or(0, |place| place as u32 + 1);
         }
-        row.1.map(|place| place as usize)
+        (self.rows[number] as usize).checked_sub(1)
     }
 }
+
+/// The rows of elements with larger numbers are looked for each time.
+const ROWS_MAX: usize = 1 << 12;
 
 /// The ways in which a rule matches, one by one.
 ///
@@ -228,7 +231,8 @@ pub struct Loops {
     /// Is the last loop over several positions, whose elements have one operator, and may there be no
     /// result?
     is_row: bool,
-    /// Is there but one loop over several positions around that one, and nothing to compare in both?
+    /// Is there but one loop over several positions around that one, over elements that have one operator as
+    /// well, and nothing to compare in both?
     is_pair: bool,
     /// Where the row for the other places is, if that is known.
     pub row_at: Option<usize>,
@@ -260,7 +264,10 @@ impl Loops {
         // Without a condition there is a result each time.
         let is_row = !rule.is_certain && join.patterns[last].sym.is_some();
         self.is_row = is_row && positions & positions.wrapping_sub(1) != 0;
-        let is_free = |&place: &u8| rule.places[place as usize].checks.is_empty();
+        let is_free = |&place: &u8| {
+            let place = &rule.places[place as usize];
+            place.checks.is_empty() && join.patterns[place.pattern].sym.is_some()
+        };
         self.is_pair = self.is_row && n == singles + 2 && self.order[singles..n].iter().all(is_free);
         (self.depth, self.row_at) = (0, None);
         self.rest[0] = soup.matches[rule.places[self.order[0] as usize].pattern];
@@ -369,14 +376,15 @@ impl Loops {
         let (mut rest_around, mut rest) = (self.rest[depth - 1], self.rest[depth]);
         let mut outer = self.chosen[outer_place];
         let found = loop {
-            let row = rows.get(outer, soup.words[outer as usize], |word| {
-                let mut words = others;
+            let row = rows.get(soup.numbers.0[outer as usize % POSITIONS], || {
+                let (mut words, word) = (others, soup.words[outer as usize]);
                 (words[outer_place], words[inner_place]) = (word, inner_word(epoch));
                 let sum = self.sums[depth - 1].wrapping_add(mix(outer_place, word));
                 let sum = sum.wrapping_add(mix(inner_place, words[inner_place]));
                 tuples.row(Key { rule: number, words: &words[..rule.places.len()], sum })
             });
             let cells = row.map_or(&[][..], |row| tuples.cells(row));
+            let (mut count, mut rewrites) = (0, 0);
             let found = loop {
                 if rest == 0 {
                     break None;
@@ -385,14 +393,11 @@ impl Loops {
                 rest &= rest - 1;
                 let number = soup.numbers.0[position];
                 let cell = cells.get(number as usize).copied().unwrap_or(0);
-                match none(cell) {
-                    Some(rewrites) => {
-                        passed.0 += 1;
-                        passed.1 += u64::from(rewrites);
-                    }
-                    None => break Some((position, number, cell)),
-                }
+                let Some(some) = none(cell) else { break Some((position, number, cell)) };
+                count += 1;
+                rewrites += u64::from(some);
             };
+            *passed = (passed.0 + count, passed.1 + rewrites);
             if found.is_some() || rest_around == 0 {
                 break found;
             }
