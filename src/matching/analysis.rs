@@ -481,8 +481,8 @@ impl<'a, 's> Compiler<'a, 's> {
         self.fails_early(a, b) || self.fails_early(b, a)
     }
 
-    /// Is it clear that every instance of `other` is one of `t`? Only free operators are seen
-    /// through.
+    /// Is it clear that every instance of `other` is one of `t`, whose variables are free to take it? Only free
+    /// operators are seen through.
     pub fn subsumes(&self, t: Term, other: Term) -> bool {
         let sy = self.spec.sy;
         let mut work = vec![(t, other)];
@@ -490,7 +490,8 @@ impl<'a, 's> Compiler<'a, 's> {
             if let Some(var) = self.var(a) {
                 let (kind, sort) = self.sort_of(var);
                 let same = self.var(b) == Some(var);
-                let linear = self.slot(a).is_some_and(|slot| self.occurrences[&slot] == 1);
+                let is_free = |slot| self.occurrences[&slot] == 1 && !self.spec.bound.contains(&slot);
+                let linear = self.slot(a).is_some_and(is_free);
                 if !(same || linear && self.leq(kind, self.heap.sort(sy, b), sort)) {
                     return false;
                 }

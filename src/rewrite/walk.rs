@@ -99,13 +99,35 @@ impl Machine {
         term
     }
 
+    /// Is it a list or multiset with an element that is not reduced?
+    fn has_unreduced(&self, t: Term) -> bool {
+        let (heap, sy) = (&self.heap, &self.theory.symbols);
+        let is_left = |element: Term| heap.is_unreduced(heap.deref(element));
+        if !t.is_node() || heap.layout(t) == Layout::Raw as u32 {
+            return false;
+        }
+        match sy.class(heap.sym(sy, t)) {
+            Class::Assoc => heap.args(t).iter().any(|&element| is_left(element)),
+            Class::AssocComm => {
+                let mut pairs = Vec::new();
+                heap.bag_pairs(t, &mut pairs);
+                pairs.iter().any(|&(element, _)| is_left(element))
+            }
+            _ => false,
+        }
+    }
+
     /// A term to evaluate: evaluation replaces what is not reduced by its value, so others who share
     /// it get a copy. What the evaluation leaves alone is not copied.
     pub(super) fn fresh(&mut self, term: Term) -> Term {
         let theory = self.theory_now();
         let t = self.heap.deref(term);
         if !self.heap.is_unreduced(t) {
-            return t;
+            if !self.has_unreduced(t) {
+                return t;
+            }
+            // The matcher has made it of elements that are not reduced.
+            self.heap.mark_unreduced(t);
         }
         // Copies are gone through in order, as a collector does. What is shared inside the term is
         // shared inside the copy.

@@ -161,7 +161,8 @@ impl Compiler<'_> {
             // of several it takes a longest chain of ever more general ones before the others.
             let is_rigid = |e: &&Element| matches!(e.kind, ElementKind::Rigid(_));
             let rigid: Vec<usize> = elements.iter().filter(is_rigid).map(|e| e.place).collect();
-            let is_general = |a: usize, b: usize| self.subsumes(tree, a, b) && !self.subsumes(tree, b, a);
+            let subsumes = |a: usize, b: usize| self.subsumes(tree, a, b, bound);
+            let is_general = |a: usize, b: usize| subsumes(a, b) && !subsumes(b, a);
             let is_chain = rigid.len() == 2;
             let is_other = |a: usize, b: usize| is_general(a, b) || !is_chain && is_general(b, a);
             if (0..rigid.len()).any(|i| rigid[i + 1..].iter().any(|&later| is_other(rigid[i], later))) {
@@ -204,10 +205,11 @@ impl Compiler<'_> {
     }
 
     /// Is every instance of the subpattern `b` one of `a`, as far as free operators show?
-    fn subsumes(&self, tree: &Tree, a: usize, b: usize) -> bool {
+    fn subsumes(&self, tree: &Tree, a: usize, b: usize, bound: &[(Var, Reg)]) -> bool {
         match (tree.node(a), tree.node(b)) {
             (Node::Var(x), other) => {
-                let is_linear = tree.nodes().iter().filter(|node| **node == Node::Var(*x)).count() == 1;
+                let is_linear = tree.nodes().iter().filter(|node| **node == Node::Var(*x)).count() == 1
+                    && !bound.iter().any(|(var, _)| var == x);
                 let sort = sort_of_tree(self.sig, self.sy, &tree.subtree(b));
                 *other == Node::Var(*x) || is_linear && self.sig.sorts.leq(sort, x.sort)
             }
@@ -215,7 +217,7 @@ impl Compiler<'_> {
                 let (xs, ys) = (tree.args(a), tree.args(b));
                 xs.is_empty()
                     || self.sy.class(op.0) == Class::Free
-                        && xs.iter().zip(&ys).all(|(&x, &y)| self.subsumes(tree, x, y))
+                        && xs.iter().zip(&ys).all(|(&x, &y)| self.subsumes(tree, x, y, bound))
             }
             _ => false,
         }
