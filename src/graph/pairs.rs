@@ -66,6 +66,8 @@ pub const HOLE: u64 = u64::MAX;
 /// The index is made larger when more than this part of its slots is in use.
 const LOAD: (u64, u64) = (13, 16);
 const LINES_MIN: usize = 2;
+/// An index with fewer lines grows faster: time counts more than memory there.
+const SMALL: usize = 1 << 12;
 
 /// See the head of this file.
 pub struct Pairs {
@@ -266,7 +268,7 @@ impl Pairs {
         Ok(spare.next)
     }
 
-    /// Makes room for half as many pairs more.
+    /// Makes room for half as many pairs more, or for three times as many where there are few.
     pub fn grow(&mut self) -> Result<(), TooMany> {
         self.enlarge()?;
         self.index(0..self.count());
@@ -305,7 +307,7 @@ impl Pairs {
 
     fn lines_next(&self) -> usize {
         let lines = self.lines;
-        lines + lines.div_ceil(2)
+        if lines < SMALL { 3 * lines } else { lines + lines.div_ceil(2) }
     }
 
     /// Bytes that [`Pairs::grow`] will take on top of what is taken now, at its peak.
