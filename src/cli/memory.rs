@@ -68,12 +68,16 @@ unsafe impl GlobalAlloc for Allocator {
 }
 
 /// Asks for large blocks from the system one by one, however large those were that came back: tables that
-/// grow then leave no holes.
+/// grow then leave no holes. For the others, which are few, one place for all threads will do, and it grows
+/// in large steps: each step is a call of the system.
 pub fn prepare() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it sets a number that the allocator reads.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 18);
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_TOP_PAD, 1 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 23);
     }
 }
 

@@ -2,46 +2,75 @@
 //!
 //! Trees, names and vectors of a few words are most of what is allocated while modules are read and
 //! compiled. Whoever gives a block back says how large it was, so nothing has to be noted in front of it.
-//! A block belongs to the thread that has it or gave it back last; those of a thread that has ended are not
-//! used again.
+//! A block belongs to the thread that has it or gave it back last. A thread that has more than enough of a size,
+//! since others gave it what it does not use, or that ends, leaves blocks to all.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
+use std::sync::Mutex;
 
 /// Blocks are multiples of this.
 const UNIT: usize = 16;
 /// Larger blocks are the system's.
 const SIZE_MAX: usize = 512;
+const CLASSES: usize = SIZE_MAX / UNIT;
 /// The first piece of memory that a thread cuts into blocks, and the largest.
 const PIECE_MIN: usize = 4 << 10;
 const PIECE_MAX: usize = 64 << 10;
+/// So many bytes of free blocks of one size a thread keeps for itself.
+const KEPT_MAX: usize = 256 << 10;
 
-/// A block that is free.
+/// A block that is free; for the first of a list that was left to all, the next such list.
 struct Free {
     next: *mut Free,
+    other: *mut Free,
 }
 
 /// The blocks of a thread.
 struct Blocks {
-    /// By size.
-    free: [Cell<*mut Free>; SIZE_MAX / UNIT],
+    /// By size, and about how many there are.
+    free: [Cell<*mut Free>; CLASSES],
+    count: [Cell<usize>; CLASSES],
     /// What is left of the present piece, and the size of the next.
     rest: Cell<*mut u8>,
     left: Cell<usize>,
     piece: Cell<usize>,
 }
 
+/// What threads have left to all: by size, a list of lists.
+struct Left([*mut Free; CLASSES]);
+
+// SAFETY: nobody else has these blocks.
+unsafe impl Send for Left {}
+
+static LEFT: Mutex<Left> = Mutex::new(Left([ptr::null_mut(); CLASSES]));
+
 thread_local! {
-    // There is nothing to be done when a thread ends, so this is there as long as the thread.
+    // There is nothing to be done for this when a thread ends, so it is there as long as the thread.
     static BLOCKS: Blocks = const {
         Blocks {
-            free: [const { Cell::new(ptr::null_mut()) }; SIZE_MAX / UNIT],
+            free: [const { Cell::new(ptr::null_mut()) }; CLASSES],
+            count: [const { Cell::new(0) }; CLASSES],
             rest: Cell::new(ptr::null_mut()),
             left: Cell::new(0),
             piece: Cell::new(PIECE_MIN),
         }
     };
+
+    static LEAVER: Leaver = const { Leaver };
+}
+
+/// Leaves a thread's blocks to all when it ends.
+struct Leaver;
+
+impl Drop for Leaver {
+    fn drop(&mut self) {
+        BLOCKS.with(|blocks| {
+            blocks.cut_rest();
+            (0..CLASSES).for_each(|class| blocks.leave(class));
+        });
+    }
 }
 
 /// The number of the list for blocks like this, if they are small.
@@ -58,10 +87,11 @@ pub fn alloc(layout: Layout) -> Option<*mut u8> {
     Some(BLOCKS.with(|blocks| {
         let first = blocks.free[class].get();
         if first.is_null() {
-            return blocks.cut((class + 1) * UNIT);
+            return blocks.cut(class);
         }
         // SAFETY: it is a block of this list, so `dealloc` has written the next one there.
         blocks.free[class].set(unsafe { (*first).next });
+        blocks.count[class].set(blocks.count[class].get().saturating_sub(1));
         first.cast()
     }))
 }
@@ -78,6 +108,11 @@ pub unsafe fn dealloc(place: *mut u8, layout: Layout) -> bool {
         // SAFETY: the block is ours, at least a unit long, and aligned to one.
         unsafe { (*block).next = blocks.free[class].get() };
         blocks.free[class].set(block);
+        let count = blocks.count[class].get() + 1;
+        blocks.count[class].set(count);
+        if count * UNIT * (class + 1) > KEPT_MAX {
+            blocks.leave(class);
+        }
     });
     true
 }
@@ -96,10 +131,17 @@ pub fn is_same(layout: Layout, size: usize) -> bool {
 }
 
 impl Blocks {
-    /// A new block from the present piece, or from a new one.
+    /// A block of a size of which none is free: from what others have left, from the present piece, or from a
+    /// new one.
     #[cold]
-    fn cut(&self, size: usize) -> *mut u8 {
+    fn cut(&self, class: usize) -> *mut u8 {
+        let size = (class + 1) * UNIT;
         if self.left.get() < size {
+            // From now on there is something to be left.
+            let _ = LEAVER.try_with(|_| {});
+            if let Some(block) = self.take(class) {
+                return block;
+            }
             let piece = self.piece.get();
             // SAFETY: the size is not 0.
             let rest = unsafe { System.alloc(Layout::from_size_align(piece, UNIT).expect("a power of two")) };
@@ -115,6 +157,46 @@ impl Blocks {
         // SAFETY: so much is left.
         self.rest.set(unsafe { block.add(size) });
         block
+    }
+
+    /// Makes free blocks of what is left of the present piece.
+    fn cut_rest(&self) {
+        while self.left.get() >= UNIT {
+            let class = self.left.get().min(SIZE_MAX) / UNIT - 1;
+            let block: *mut Free = self.cut(class).cast();
+            // SAFETY: the block is new, and large enough.
+            unsafe { (*block).next = self.free[class].replace(block) };
+        }
+    }
+
+    /// Takes a list of blocks that somebody has left; its first one is returned.
+    fn take(&self, class: usize) -> Option<*mut u8> {
+        let mut left = LEFT.lock().unwrap_or_else(|e| e.into_inner());
+        let first = left.0[class];
+        if first.is_null() {
+            return None;
+        }
+        // SAFETY: `leave` has written both there.
+        unsafe {
+            left.0[class] = (*first).other;
+            self.free[class].set((*first).next);
+        }
+        // About as many: a list that grows is left again.
+        self.count[class].set(KEPT_MAX / (2 * UNIT * (class + 1)));
+        Some(first.cast())
+    }
+
+    /// Leaves all free blocks of a size to all.
+    #[cold]
+    fn leave(&self, class: usize) {
+        let first = self.free[class].replace(ptr::null_mut());
+        self.count[class].set(0);
+        if !first.is_null() {
+            let mut left = LEFT.lock().unwrap_or_else(|e| e.into_inner());
+            // SAFETY: the block is free, and a unit has room for both.
+            unsafe { (*first).other = left.0[class] };
+            left.0[class] = first;
+        }
     }
 }
 
@@ -164,6 +246,23 @@ mod tests {
                 }
             }
         });
+    }
+
+    #[test]
+    fn blocks_of_threads_that_end_are_used_again() {
+        let layout = Layout::from_size_align(SIZE_MAX, 8).unwrap();
+        // More than a thread keeps.
+        let count = 3 * KEPT_MAX / SIZE_MAX;
+        let work = move || {
+            let blocks: Vec<usize> = (0..count).map(|_| alloc(layout).expect("it is small") as usize).collect();
+            // SAFETY: each is given back once.
+            blocks.iter().for_each(|&block| assert!(unsafe { dealloc(block as *mut u8, layout) }));
+            blocks
+        };
+        let run = || std::thread::spawn(work).join().unwrap();
+        let all: std::collections::HashSet<usize> = (0..20).flat_map(|_| run()).collect();
+        // Another test may have some of them meanwhile.
+        assert!(all.len() < 5 * count, "{} blocks for {count}", all.len());
     }
 
     #[test]

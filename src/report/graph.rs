@@ -33,11 +33,9 @@ pub fn graph(sig: &Signature, tree: &Tree, options: &PrintOptions) -> String {
             work.extend(args.iter().rev().map(|&arg| number_at[arg]));
         }
     }
-    let mut out = format!(
-        "Begin{{Graph Representation}}\n[Term has {} operator symbols while graph has {} nodes.]\n",
-        tree.len(),
-        order.len()
-    );
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let (symbols, nodes) = (count(tree.len(), "operator symbol"), count(order.len(), "node"));
+    let mut out = format!("Begin{{Graph Representation}}\n[Term has {symbols} while graph has {nodes}.]\n");
     for (index, &number) in order.iter().enumerate() {
         let at = place[number as usize];
         let name = |op| sig.op(op).name;

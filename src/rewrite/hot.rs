@@ -151,6 +151,12 @@ impl Machine {
                 push_frame!(2);
                 pass!(word!(0), code::a(w), $($x $i),+);
                 jump!(code::imm(w));
+                // Nearly all functions begin like this.
+                let w = word!(0);
+                if code::op(w) == Op::Enter {
+                    skip!(1);
+                    enter!(w);
+                }
             }};
         }
         // Most functions begin with a switch: then it is done here. A jump to the instruction that
