@@ -10,6 +10,12 @@ const ALIGN_MIN: usize = 16;
 const ALIGN_MAX: usize = 4 << 10;
 /// Smaller ones are not worth a call of the system.
 const SIZE_MIN: usize = 64 << 10;
+/// All of these will soon be in use.
+const SIZE_FULL: usize = 256 << 10;
+#[cfg(target_os = "linux")]
+const FULL: libc::c_int = libc::MAP_POPULATE;
+#[cfg(not(target_os = "linux"))]
+const FULL: libc::c_int = 0;
 
 /// Is a block of this layout mapped?
 #[inline]
@@ -23,7 +29,8 @@ pub fn alloc(layout: Layout) -> Option<*mut u8> {
     if !is_mapped(layout) {
         return None;
     }
-    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let full = if layout.size() <= SIZE_FULL { FULL } else { 0 };
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | full);
     // SAFETY: a new mapping, wherever the system likes, touches nothing that is there.
     let block = unsafe { libc::mmap(ptr::null_mut(), layout.size(), access, kind, -1, 0) };
     Some(if block == libc::MAP_FAILED { ptr::null_mut() } else { block.cast() })

@@ -568,6 +568,23 @@ impl Machine {
                 }
                 Op::Call1 => call!(w, x 0),
                 Op::Call2 => call!(w, x 0, y 1),
+                Op::Lookup2 => {
+                    // SAFETY: the assembler has seen that the callee has these words.
+                    let [spec, filter, bag, arg] =
+                        code::LOOKUP.map(|i| unsafe { *code.add(code::imm(w) as usize + i) });
+                    let list = word!(0);
+                    let argument = |i: usize| code::packed(list, i);
+                    let subject = reg!(argument(code::packed(spec, 0)));
+                    let key = reg!(argument(code::packed(filter, 2)));
+                    match self.find_near(subject, (bag >> 32) as u32, filter as u32, key) {
+                        Some((element, _)) => {
+                            self.rewrites += 1;
+                            set!(code::a(w), self.heap.arg(element, code::c(arg)));
+                            skip!(2);
+                        }
+                        None => call!(w, x 0, y 1),
+                    }
+                }
                 Op::Call3 => call!(w, x 0, y 1, z 2),
                 Op::Call4 => call!(w, x 0, y 1, z 2, u 3),
                 Op::TailCall1 => tail_call!(w, x 0),

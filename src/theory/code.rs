@@ -228,6 +228,10 @@ pub enum Op {
     BuildSort3,
     /// Enter, followed by a Switch.
     EnterSwitch,
+    /// As Call2 for code that does no more than to look for an element with a known first argument, and to
+    /// return another argument of it ([`is_lookup`]): if the element is where one would guess, this is done on
+    /// the spot.
+    Lookup2,
 
     // Small naturals. Each falls through to general code (at +2) if an operand is not small.
     /// `a <- b op c`, one rewrite, then go to (next word).
@@ -263,6 +267,21 @@ pub enum Op {
 }
 
 const LAST: u8 = Op::IfEqImm as u8;
+
+/// Does this code, of a function of two arguments, do no more than `Lookup2` would?
+fn is_lookup(code: &[u64]) -> bool {
+    let &[enter, first, _, spec, filter, _, _, arg, end, ..] = code else { return false };
+    let ops = [Op::Enter, Op::BagFirst, Op::Arg1, Op::ReturnRw];
+    [enter, first, arg, end].iter().zip(ops).all(|(&word, op)| word as u8 == op as u8)
+        && packed(spec, 0) < 2
+        && packed(filter, 2) < 2
+        && packed(spec, 1) == b(arg)
+        && a(arg) == a(end)
+}
+
+/// Where a lookup has its specification, the filter, the operator of the multiset (in the upper half), and the
+/// instruction that takes the argument.
+pub const LOOKUP: [usize; 4] = [3, 4, 5, 7];
 
 /// Decodes an operation code.
 #[inline(always)]
@@ -338,6 +357,8 @@ pub struct Assembler {
     pub words: Vec<u64>,
     places: Vec<u32>,
     uses: Vec<(usize, Label)>,
+    /// Where functions of two arguments are called.
+    calls: Vec<usize>,
 }
 
 const UNPLACED: u32 = u32::MAX;
@@ -367,6 +388,9 @@ impl Assembler {
     /// A word whose upper half is the place of a label.
     pub fn emit_to(&mut self, op: Op, n: usize, a: Reg, label: Label) {
         self.uses.push((self.words.len(), label));
+        if op == Op::Call2 {
+            self.calls.push(self.words.len());
+        }
         self.words.push(inst(op, n, a, 0));
     }
 
@@ -392,6 +416,12 @@ impl Assembler {
                 self.words[at & !LOW_HALF] |= u64::from(place);
             } else {
                 self.words[at] |= u64::from(place) << 32;
+            }
+        }
+        for at in self.calls {
+            let call = self.words[at];
+            if is_lookup(&self.words[imm(call) as usize..]) {
+                self.words[at] = inst(Op::Lookup2, n(call), a(call) as Reg, imm(call));
             }
         }
         (self.words, self.places)
