@@ -82,19 +82,12 @@ impl Layout {
             wholes.push(sums[0].wrapping_add(sums[1]));
             halves.iter_mut().zip(sums).for_each(|(half, sum)| half.push(sum));
         }
-        let different = |values: &mut Vec<u64>| {
-            values.sort_unstable();
-            values.dedup();
-            values.len()
-        };
-        let balanced: usize = halves.iter_mut().map(different).sum();
+        let mut counter = Counter::new(wholes.len());
+        let balanced: usize = halves.iter().map(|half| counter.different(half.iter().copied())).sum();
         // Vectors without one of their words.
-        let mut others = Vec::new();
         let mut without = |i: usize| {
             let own = marks[i..].iter().step_by(len);
-            others.clear();
-            others.extend(wholes.iter().zip(own).map(|(whole, mark)| whole.wrapping_sub(*mark)));
-            different(&mut others)
+            counter.different(wholes.iter().zip(own).map(|(whole, mark)| whole.wrapping_sub(*mark)))
         };
         let (single, fewest) =
             (1..len).map(|i| (i, without(i))).min_by_key(|&(_, count)| count).expect("there are words");
@@ -103,6 +96,31 @@ impl Layout {
         } else {
             Single::FromEnd(len - single)
         }))
+    }
+}
+
+/// Counts how many of some values are different.
+struct Counter(Vec<u64>);
+
+impl Counter {
+    /// For at most so many values.
+    fn new(max: usize) -> Counter {
+        Counter(vec![0; (2 * max + 1).next_power_of_two()])
+    }
+
+    /// The values' low bits must be as good as random. (0 counts as 1.)
+    fn different(&mut self, values: impl Iterator<Item = u64>) -> usize {
+        let (table, mut count) = (&mut self.0, 0);
+        table.fill(0);
+        for value in values.map(|value| value.max(1)) {
+            let mut at = value as usize % table.len();
+            while table[at] != 0 && table[at] != value {
+                at = (at + 1) % table.len();
+            }
+            count += usize::from(table[at] == 0);
+            table[at] = value;
+        }
+        count
     }
 }
 
@@ -127,5 +145,20 @@ impl Store {
             }
         }
         Ok(Some(store))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_values_are_counted() {
+        let mut counter = Counter::new(1000);
+        for max in [1, 7, 300, 1000] {
+            let values = (0..1000u64).map(|i| mix(0, (i % max) as u32));
+            assert_eq!(counter.different(values), max as usize);
+        }
+        assert_eq!(Counter::new(0).different(std::iter::empty()), 0);
     }
 }
