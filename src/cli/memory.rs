@@ -4,6 +4,7 @@
 //! sees what nobody counts (memo tables, conditions that explore, long numbers, parsing).
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{ExitCode, mapped, small};
@@ -20,7 +21,7 @@ unsafe impl GlobalAlloc for Allocator {
     #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps to the contract of this very method, here and below.
-        let other = || mapped::alloc(layout).unwrap_or_else(|| unsafe { System.alloc(layout) });
+        let other = || map(layout).unwrap_or_else(|| unsafe { System.alloc(layout) });
         or_end(small::alloc(layout).unwrap_or_else(other))
     }
 
@@ -28,7 +29,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let Some(block) = small::alloc(layout) else {
             // SAFETY: as above.
-            return or_end(mapped::alloc(layout).unwrap_or_else(|| unsafe { System.alloc_zeroed(layout) }));
+            return or_end(map(layout).unwrap_or_else(|| unsafe { System.alloc_zeroed(layout) }));
         };
         let block = or_end(block);
         // SAFETY: the block is that large.
@@ -72,17 +73,17 @@ unsafe impl GlobalAlloc for Allocator {
 /// in large steps: each step is a call of the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn prepare() {
-    const LARGE: usize = 1 << 18;
+    const MAPPED: usize = 1 << 18;
     const STEP: usize = 1 << 20;
     // SAFETY: these are numbers that the allocator reads; and who asks for memory in advance changes nothing
     // in it.
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE as i32);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED as i32);
         libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_TOP_PAD, STEP as i32);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 8 * STEP as i32);
         // What any module needs, in one go: page by page it takes more than twice the time.
-        libc::free(std::hint::black_box(libc::malloc(LARGE - 4096)));
+        libc::free(std::hint::black_box(libc::malloc(MAPPED - 4096)));
         let end = libc::sbrk(0).cast::<u8>();
         if end as isize > 0 {
             libc::madvise(end.wrapping_sub(STEP).cast(), STEP, libc::MADV_POPULATE_WRITE);
@@ -92,6 +93,17 @@ pub fn prepare() {
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn prepare() {}
+
+/// Maps a block if it is one to be mapped. With the first large table the start is over.
+fn map(layout: Layout) -> Option<*mut u8> {
+    static IS_LARGE: AtomicBool = AtomicBool::new(false);
+    let block = mapped::alloc(layout)?;
+    if layout.size() >= LARGE && !IS_LARGE.swap(true, Ordering::Relaxed) {
+        give_back();
+        drop_code();
+    }
+    Some(block)
+}
 
 #[inline(always)]
 fn or_end(place: *mut u8) -> *mut u8 {
@@ -111,6 +123,9 @@ fn end() -> ! {
         libc::_exit(ExitCode::Unknown as i32)
     }
 }
+
+/// A table that is never so large while modules are read and compiled.
+const LARGE: usize = 1 << 18;
 
 /// What the prelude and a module of usual size take.
 const PRELUDE: usize = 16 << 20;
@@ -140,6 +155,26 @@ pub fn give_back() {
     // SAFETY: the call has no arguments that could be wrong.
     unsafe {
         libc::malloc_trim(0);
+    }
+}
+
+/// Lets all code go out of memory, most of which was needed to read and compile modules; the rest comes back
+/// by itself.
+fn drop_code() {
+    #[cfg(target_os = "linux")]
+    for line in std::fs::read_to_string("/proc/self/maps").unwrap_or_default().lines() {
+        let mut words = line.split_ascii_whitespace();
+        let (Some(range), Some("r-xp"), Some(path)) = (words.next(), words.next(), words.nth(3)) else {
+            continue;
+        };
+        let ends =
+            range.split_once('-').map(|(a, b)| (usize::from_str_radix(a, 16), usize::from_str_radix(b, 16)));
+        if let Some((Ok(start), Ok(end))) = ends
+            && path.starts_with('/')
+        {
+            // SAFETY: nobody may write to these pages, so they are as they are in the file.
+            unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED) };
+        }
     }
 }
 

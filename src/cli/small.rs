@@ -254,7 +254,8 @@ mod tests {
         // More than a thread keeps.
         let count = 3 * KEPT_MAX / SIZE_MAX;
         let work = move || {
-            let blocks: Vec<usize> = (0..count).map(|_| alloc(layout).expect("it is small") as usize).collect();
+            let blocks: Vec<usize> =
+                (0..count).map(|_| alloc(layout).expect("it is small") as usize).collect();
             // SAFETY: each is given back once.
             blocks.iter().for_each(|&block| assert!(unsafe { dealloc(block as *mut u8, layout) }));
             blocks
