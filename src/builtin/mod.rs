@@ -2,7 +2,7 @@
 //!
 //! [`Special::of`] classifies an operator; [`Builtin`] evaluates those that are functions of
 //! their arguments: numbers, rationals, floats, strings, quoted identifiers, conversions, random
-//! numbers, and the counter. `_==_`, `if_then_else_fi` and sort tests are only classified: they
+//! numbers, the counter, and equality in the initial model. `_==_`, `if_then_else_fi` and sort tests are only classified: they
 //! decide which arguments are reduced, so the engine compiles them itself.
 //!
 //! Everything that depends on the module (truth values, the fraction operator) is resolved at
@@ -12,6 +12,7 @@
 
 mod arithmetic;
 mod float;
+mod initial;
 mod integer;
 mod number;
 mod qid;
@@ -23,10 +24,12 @@ use crate::base::Name;
 use crate::sorts::{Node, OpId, Signature, SortId, Tree};
 use crate::term::{Heap, SMALL_MAX, Symbols, Term};
 
+pub use initial::Parts;
 pub use number::Fast;
 pub use random::Random;
 
 use float::FloatOp;
+use initial::InitialEquality;
 use number::NumberOp;
 use qid::QidOp;
 use string::StringOp;
@@ -129,6 +132,7 @@ enum Kernel {
     Qid(QidOp),
     Random,
     Counter,
+    InitialEquality(InitialEquality),
 }
 
 /// The results of a test.
@@ -179,7 +183,7 @@ impl Builtin {
     /// Applies it to normalized arguments; `None` if the term stays as it is. Each `Some` counts
     /// as one rewrite. The result's arguments are in normal form, but its top need not be:
     /// equations may apply to it, and `rat("4/6", 10)` gives `4/6`, which the built-in `_/_`
-    /// reduces further.
+    /// reduces further. What `_.=._` gives has the unreduced mark where there is something to do.
     ///
     /// Arguments of an associative-commutative operator may be given unflattened.
     pub fn eval(&self, cx: &mut Cx, args: &[Term]) -> Option<Term> {
@@ -194,6 +198,7 @@ impl Builtin {
             Kernel::Qid(op) => op.eval(cx, args),
             Kernel::Random => random::eval(cx, args),
             Kernel::Counter => None,
+            Kernel::InitialEquality(equality) => equality.eval(cx, self.sym, args),
         }
     }
 
@@ -239,6 +244,18 @@ impl Builtin {
         }
     }
 
+    /// Is it `_.=._`? It knows no stable operators until it is told.
+    pub fn is_initial_equality(&self) -> bool {
+        matches!(self.kernel, Kernel::InitialEquality(_))
+    }
+
+    /// Tells `_.=._` which operators are stable.
+    pub fn set_parts(&mut self, parts: Parts) {
+        if let Kernel::InitialEquality(equality) = &mut self.kernel {
+            equality.parts = parts;
+        }
+    }
+
     /// The next number of the counter: what rewriting `counter` by a rule gives. Only for
     /// [`Special::Counter`]; `rewrite` and `frewrite` do this step, `search` does not.
     pub fn tick(&self, cx: &mut Cx) -> Term {
@@ -280,6 +297,11 @@ impl Hooks<'_> {
             "FloatOpSymbol" => FloatOp::new(self, data, arity).map(Kernel::Float),
             "StringOpSymbol" => StringOp::new(self, data, arity).map(Kernel::String),
             "QuotedIdentifierOpSymbol" => QidOp::new(self, data).map(Kernel::Qid),
+            "CommutativeDecomposeEqualitySymbol" => {
+                let truth = Truth { yes: self.term("equalTerm")?, no: self.term("notEqualTerm")? };
+                let (and, or) = (self.symbol("conjunctionSymbol")?, self.symbol("disjunctionSymbol")?);
+                (arity == 2).then(|| Kernel::InitialEquality(InitialEquality::new(truth, and, or)))
+            }
             "RandomOpSymbol" => {
                 self.symbol("succSymbol")?;
                 Some(Kernel::Random)

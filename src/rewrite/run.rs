@@ -524,8 +524,12 @@ impl Machine {
         Ok(Some(result))
     }
 
-    /// A result of a built-in may itself have code at its top.
+    /// A result of a built-in may itself have code at its top, or not be reduced.
     fn again(&mut self, t: Term, base: usize) -> Option<(u32, usize)> {
+        if self.heap.is_unreduced(t) {
+            let t = if self.theory.has_lazy { self.fresh(t) } else { t };
+            return self.enter_term(t, base);
+        }
         let sy = &self.theory.symbols;
         self.stack[base] = t;
         if !t.is_node() {

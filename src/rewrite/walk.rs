@@ -80,19 +80,7 @@ impl Machine {
     }
 
     fn unreduced(&mut self, sym: u32, args: &[Term], is_eager: bool) -> Term {
-        let sy = &self.theory.symbols;
-        let info = &sy.info[sym as usize];
-        let sort = match info.class {
-            Class::Iter => info.diagram.sort([self.heap.sort(sy, args[1])]),
-            _ if args.len() > info.arity => {
-                let mut sorts = args.iter().map(|&arg| self.heap.sort(sy, arg));
-                let first = sorts.next().expect("more than two arguments");
-                sorts.fold(first, |sort, next| info.diagram.binary(sort, next))
-            }
-            _ => info.diagram.sort(args.iter().map(|&arg| self.heap.sort(sy, arg))),
-        };
-        let term = self.heap.alloc(sym, sort, args);
-        self.heap.mark_unreduced(term);
+        let term = self.heap.alloc_unreduced(&self.theory.symbols, sym, args);
         if !is_eager {
             self.settle(term);
         }

@@ -35,6 +35,24 @@ impl Heap {
         }
     }
 
+    /// An application of `sym` that is not reduced, nor normalized. An iterated operator has its
+    /// count before its argument; an associative one may have any number of arguments.
+    pub(crate) fn alloc_unreduced(&mut self, sy: &Symbols, sym: u32, args: &[Term]) -> Term {
+        let info = &sy.info[sym as usize];
+        let sort = match info.class {
+            Class::Iter => info.diagram.sort([self.sort(sy, args[1])]),
+            _ if args.len() > info.arity => {
+                let mut sorts = args.iter().map(|&arg| self.sort(sy, arg));
+                let first = sorts.next().expect("more than two arguments");
+                sorts.fold(first, |sort, next| info.diagram.binary(sort, next))
+            }
+            _ => info.diagram.sort(args.iter().map(|&arg| self.sort(sy, arg))),
+        };
+        let term = self.alloc(sym, sort, args);
+        self.mark_unreduced(term);
+        term
+    }
+
     fn apply_cui(&mut self, sy: &Symbols, sym: u32, mut a: Term, mut b: Term) -> Term {
         let info = &sy.info[sym as usize];
         if let Some(identity) = info.identity {

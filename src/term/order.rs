@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use rustc_hash::FxHashSet;
+
 use super::heap::{Heap, Layout, Term, VAR_SYM, header_layout, header_sym};
 use super::symbols::{Class, RawKind, Symbols};
 
@@ -192,6 +194,31 @@ impl Heap {
                 Ordering::Equal
             }
         }
+    }
+
+    /// Has it no variables inside?
+    pub fn is_ground(&self, sy: &Symbols, t: Term) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut work = vec![t];
+        while let Some(t) = work.pop() {
+            let t = self.deref(t);
+            if !t.is_node() || !seen.insert(t) {
+                continue;
+            }
+            let sym = self.sym(sy, t);
+            match self.layout(t) {
+                _ if sym == VAR_SYM => return false,
+                _ if sym == sy.string => {}
+                n if n == Layout::Raw as u32 => {}
+                n if n == Layout::Bag as u32 || n == Layout::Tree as u32 => {
+                    let mut pairs = Vec::new();
+                    self.bag_pairs(t, &mut pairs);
+                    work.extend(pairs.iter().map(|pair| pair.0));
+                }
+                _ => work.extend_from_slice(self.args(t)),
+            }
+        }
+        true
     }
 
     /// A hash that respects equality modulo the axioms.

@@ -1,8 +1,11 @@
 //! What is known of each operator before code is made: its equations, memberships, strategy.
 
-use crate::builtin::Special;
+use rustc_hash::FxHashMap;
+
+use crate::base::Name;
+use crate::builtin::{Parts, Special};
 use crate::module::{Equation, Membership, Module};
-use crate::sorts::{Node, OpId, Signature, Tree, Var};
+use crate::sorts::{KindId, Node, OpId, Signature, Tree, Var};
 use crate::term::{Class, Symbols};
 
 use super::known::Known;
@@ -143,7 +146,34 @@ pub fn plans(module: &Module, sy: &Symbols) -> Vec<SymbolPlan> {
             && !plan.memo
             && plan.strategy.is_standard(arity);
     }
+    tell_stable(sig, sy, &mut plans);
     plans
+}
+
+/// Tells each `_.=._` which operators are stable: terms with one at their top have it there whatever
+/// their variables stand for. Operators with equations, built-ins, identities or idempotency are not.
+fn tell_stable(sig: &Signature, sy: &Symbols, plans: &mut [SymbolPlan]) {
+    let is_equality =
+        |plan: &SymbolPlan| matches!(&plan.special, Some(Special::Function(b)) if b.is_initial_equality());
+    let mut by_name: FxHashMap<Name, FxHashMap<KindId, u32>> = FxHashMap::default();
+    for ((id, op), _) in sig.ops().zip(plans.iter()).filter(|(_, plan)| is_equality(plan)) {
+        by_name.entry(op.name).or_default().insert(op.domain[0], id.0);
+    }
+    for equalities in by_name.values() {
+        let parts = sig.ops().zip(plans.iter()).map(|((id, op), plan)| {
+            let info = &sy.info[id.index()];
+            let is_stable =
+                plan.rows.is_empty() && plan.special.is_none() && info.identity.is_none() && !info.idem;
+            let parts = || op.domain.iter().map(|kind| equalities.get(kind).copied()).collect();
+            if is_stable { parts() } else { None }
+        });
+        let parts: Parts = parts.collect();
+        for &id in equalities.values() {
+            if let Some(Special::Function(builtin)) = &mut plans[id as usize].special {
+                builtin.set_parts(parts.clone());
+            }
+        }
+    }
 }
 
 /// The operators under which a pattern must be tried: its top, and those it may collapse to.
