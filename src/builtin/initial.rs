@@ -45,8 +45,14 @@ impl InitialEquality {
     }
 }
 
+/// An element of a multiset, and how often it is there.
+type Pair = (Term, u32);
+
+fn size(pairs: &[Pair]) -> u64 {
+    pairs.iter().map(|pair| u64::from(pair.1)).sum()
+}
+
 /// What the tops of two different terms say about their equality.
-#[derive(PartialEq)]
 enum Tops {
     /// The terms have no equal instances.
     Differ,
@@ -111,7 +117,7 @@ impl<'a> Question<'a, '_> {
     }
 
     /// The elements of a multiset.
-    fn elements(&self, t: Term) -> Vec<(Term, u32)> {
+    fn elements(&self, t: Term) -> Vec<Pair> {
         let mut pairs = Vec::new();
         self.cx.heap.bag_pairs(t, &mut pairs);
         pairs
@@ -130,7 +136,8 @@ impl<'a> Question<'a, '_> {
             Class::AssocComm => self.bags(a, b),
             Class::Assoc => self.lists(a, b),
             Class::Iter => Some(self.towers(a, b)),
-            _ if parts.len() > 1 && (self.is_inside(a, b) || self.is_inside(b, a)) => no,
+            // The other way round the arguments will tell.
+            _ if self.is_inside(b, a) => no,
             Class::Cui => Some(self.commuting(parts[0], a, b)),
             Class::Free => {
                 let pairs = self.arguments(a).into_iter().zip(self.arguments(b));
@@ -175,8 +182,8 @@ impl<'a> Question<'a, '_> {
         let [mut xs, mut ys] = lists.each_ref().map(Vec::as_slice);
         let mut equalities = Vec::new();
         for from_left in [true, false] {
-            let ends = |list: &'_ [Term]| if from_left { list.first().copied() } else { list.last().copied() };
-            while let (Some(x), Some(y)) = (ends(xs), ends(ys)) {
+            let end = |list: &[Term]| if from_left { list.first().copied() } else { list.last().copied() };
+            while let (Some(x), Some(y)) = (end(xs), end(ys)) {
                 if !self.equal(x, y) {
                     match self.compare(x, y) {
                         Tops::Differ => return Some(no),
@@ -190,10 +197,13 @@ impl<'a> Question<'a, '_> {
         if xs.is_empty() && ys.is_empty() {
             return Some(self.all(equalities));
         }
-        let is_too_long = |long: &[Term], short: &[Term]| {
-            long.len() > short.len() && short.iter().all(|&element| self.is_fixed(element))
-        };
-        if is_too_long(xs, ys) || is_too_long(ys, xs) {
+        // Equal lists have the same elements, in whatever order.
+        let bags = [xs, ys].map(|list| {
+            let mut pairs: Vec<Pair> = list.iter().map(|&element| (element, 1)).collect();
+            self.cx.heap.normalize_pairs(self.cx.sy, &mut pairs);
+            pairs
+        });
+        if self.without_common(bags).is_none() {
             return Some(no);
         }
         if xs.len() == lists[0].len() {
@@ -207,8 +217,19 @@ impl<'a> Question<'a, '_> {
     /// Multisets: common elements are left out.
     fn bags(&mut self, a: Term, b: Term) -> Option<Term> {
         let op = self.top(a);
-        let [mut xs, mut ys] = [self.elements(a), self.elements(b)];
-        let (mut i, mut j, mut is_changed) = (0, 0, false);
+        let [xs, ys] = [self.elements(a), self.elements(b)];
+        let before = size(&xs);
+        let Some(rests) = self.without_common([xs, ys]) else { return Some(self.equality.truth.no) };
+        (size(&rests[0]) < before).then(|| {
+            let sides = rests.map(|pairs| self.rest(|cx| cx.heap.bag(cx.sy, op, &pairs)));
+            self.node(self.sym, &sides)
+        })
+    }
+
+    /// Two multisets without their common elements; `None` if they have no equal instances.
+    fn without_common(&self, bags: [Vec<Pair>; 2]) -> Option<[Vec<Pair>; 2]> {
+        let [mut xs, mut ys] = bags;
+        let (mut i, mut j) = (0, 0);
         while i < xs.len() && j < ys.len() {
             match self.cx.heap.compare(self.cx.sy, xs[i].0, ys[j].0) {
                 Ordering::Less => i += 1,
@@ -217,28 +238,22 @@ impl<'a> Question<'a, '_> {
                     let common = xs[i].1.min(ys[j].1);
                     xs[i].1 -= common;
                     ys[j].1 -= common;
-                    (i, j, is_changed) = (i + 1, j + 1, true);
+                    (i, j) = (i + 1, j + 1);
                 }
             }
         }
         xs.retain(|pair| pair.1 > 0);
         ys.retain(|pair| pair.1 > 0);
-        if self.is_too_much(&xs, &ys) || self.is_too_much(&ys, &xs) {
-            return Some(self.equality.truth.no);
-        }
-        is_changed.then(|| {
-            let sides = [xs, ys].map(|pairs| self.rest(|cx| cx.heap.bag(cx.sy, op, &pairs)));
-            self.node(self.sym, &sides)
-        })
+        let is_vain = self.is_too_much(&xs, &ys) || self.is_too_much(&ys, &xs);
+        (!is_vain).then_some([xs, ys])
     }
 
     /// If the elements of a multiset are fixed, can they not be all those of another one? There may be
     /// more of these, or more with some operator at their tops.
-    fn is_too_much(&self, elements: &[(Term, u32)], fixed: &[(Term, u32)]) -> bool {
+    fn is_too_much(&self, elements: &[Pair], fixed: &[Pair]) -> bool {
         if !fixed.iter().all(|pair| self.is_fixed(pair.0)) {
             return false;
         }
-        let size = |pairs: &[(Term, u32)]| pairs.iter().map(|pair| u64::from(pair.1)).sum::<u64>();
         let mut room: FxHashMap<u32, i64> = FxHashMap::default();
         for &(t, count) in fixed {
             *room.entry(self.top(t)).or_default() += i64::from(count);

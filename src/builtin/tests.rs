@@ -80,6 +80,10 @@ fn specials_are_classified() {
     let test = m.op("_::Nat", &["Nat"], "Bool", Some(hook("SortTestSymbol", &["Nat"], &[], &[])));
     let meta = m.op("up", &["Nat"], "Nat", Some(hook("MetaLevelOpSymbol", &["up"], &[], &[])));
     let odd = m.op("odd", &["Nat"], "Nat", Some(hook("NumberOpSymbol", &["quo"], &[], &[])));
+    let and = m.op("_and_", &["Bool", "Bool"], "Bool", None);
+    let connectives = [("conjunctionSymbol", and), ("disjunctionSymbol", and)];
+    let initial = hook("CommutativeDecomposeEqualitySymbol", &[], &connectives, &truth);
+    let initial = m.op("_.=._", &["Nat", "Nat"], "Bool", Some(initial));
     let plain = m.op("f", &["Nat"], "Nat", None);
     let (yes_term, no_term) = (Term::constant(yes.0), Term::constant(no.0));
 
@@ -90,6 +94,7 @@ fn specials_are_classified() {
     assert_eq!(tests, [yes_term, no_term]);
     let Some(Special::SortTest { sort, yes, no }) = m.of(test) else { panic!() };
     assert_eq!((m.sig.sorts.name(sort).as_str(), yes, no), ("Nat", yes_term, no_term));
+    assert!(matches!(m.of(initial), Some(Special::Function(b)) if b.is_initial_equality()));
     assert!(matches!(m.of(meta), Some(Special::Other(name)) if name.as_str() == "MetaLevelOpSymbol"));
     assert!(matches!(m.of(odd), Some(Special::Other(_))), "without its hooks it cannot compute");
     assert!(m.of(plain).is_none());

@@ -1,4 +1,4 @@
-//! Every case of `tests/data` answers as Maude 3.2 does.
+//! Every case of `tests/data` answers as Maude 3.2 does, or a newer one where 3.2 lacks something.
 //!
 //! `RWL_MAUDE=1` also runs Maude itself and requires that the expectations are what it says;
 //! `RWL_BLESS=1` rewrites the expectations from Maude. `RWL_CASE=text` picks cases by name.
@@ -16,6 +16,18 @@ const FLAGS: &[&str] = &["-no-banner", "-no-advise", "-no-wrap", "-batch"];
 /// Cases that do not pass yet, one per line, with the reason after `#`. A case that passes must
 /// leave the list.
 const PENDING: &str = include_str!("pending.txt");
+
+/// Cases that Maude 3.2 cannot run; it is not asked for them.
+const NEWER: &str = include_str!("newer.txt");
+
+/// The cases of a list, without the remarks.
+fn listed(list: &str) -> Vec<&str> {
+    list.lines()
+        .filter_map(|line| line.split('#').next())
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect()
+}
 
 fn answer(program: &str, case: &Path, limit: Duration) -> Option<String> {
     let mut command = Command::new(program);
@@ -69,12 +81,7 @@ fn cases_answer_as_maude_does() {
     let cases: Vec<_> = cases(&data()).into_iter().filter(|case| case_name(case).contains(&wanted)).collect();
     let maude = std::env::var("MAUDE").unwrap_or_else(|_| "/usr/bin/maude".to_owned());
     let (bless, with_maude) = (switch("RWL_BLESS"), switch("RWL_MAUDE"));
-    let pending: Vec<&str> = PENDING
-        .lines()
-        .filter_map(|line| line.split('#').next())
-        .map(str::trim)
-        .filter(|l| !l.is_empty())
-        .collect();
+    let (pending, newer) = (listed(PENDING), listed(NEWER));
 
     let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -83,7 +90,7 @@ fn cases_answer_as_maude_does() {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let name = case_name(case);
                     let expectation = case.with_extension("expected");
-                    if bless || with_maude {
+                    if (bless || with_maude) && !newer.contains(&name.as_str()) {
                         let said =
                             answer(&maude, case, Duration::from_secs(30)).expect("Maude answers in time");
                         if bless {

@@ -12,6 +12,7 @@ mod layered;
 mod layers;
 mod random;
 mod random_against_maude;
+mod random_initial;
 mod random_lazy;
 mod random_ltl;
 mod random_order;
