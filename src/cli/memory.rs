@@ -86,7 +86,7 @@ pub fn prepare() {
         libc::free(std::hint::black_box(libc::malloc(MAPPED - 4096)));
         let end = libc::sbrk(0).cast::<u8>();
         if end as isize > 0 {
-            libc::madvise(end.wrapping_sub(STEP).cast(), STEP, libc::MADV_POPULATE_WRITE);
+            libc::madvise(end.wrapping_sub(STEP).cast(), STEP / 2, libc::MADV_POPULATE_WRITE);
         }
     }
 }

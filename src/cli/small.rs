@@ -10,14 +10,17 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::Mutex;
 
+use super::mapped;
+
 /// Blocks are multiples of this.
 const UNIT: usize = 16;
 /// Larger blocks are the system's.
 const SIZE_MAX: usize = 512;
 const CLASSES: usize = SIZE_MAX / UNIT;
-/// The first piece of memory that a thread cuts into blocks, and the largest.
+/// The first piece of memory that a thread cuts into blocks, and the largest, which is mapped.
 const PIECE_MIN: usize = 4 << 10;
 const PIECE_MAX: usize = 64 << 10;
+const PAGE: usize = 4 << 10;
 /// So many bytes of free blocks of one size a thread keeps for itself.
 const KEPT_MAX: usize = 256 << 10;
 
@@ -143,8 +146,10 @@ impl Blocks {
                 return block;
             }
             let piece = self.piece.get();
+            let layout = |align| Layout::from_size_align(piece, align).expect("a power of two");
             // SAFETY: the size is not 0.
-            let rest = unsafe { System.alloc(Layout::from_size_align(piece, UNIT).expect("a power of two")) };
+            let small = || unsafe { System.alloc(layout(UNIT)) };
+            let rest = mapped::alloc(layout(PAGE)).unwrap_or_else(small);
             if rest.is_null() {
                 return rest;
             }

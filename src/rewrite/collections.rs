@@ -290,11 +290,11 @@ impl Machine {
         }
         let (old, place) = self.near;
         let place = place.wrapping_add(key.payload()).wrapping_sub(old.payload());
-        let pairs = self.heap.flat_bag(subject)?;
-        let element = *pairs.get(2 * place as usize)?;
+        let pairs = self.heap.flat_bag(subject)?.as_chunks::<2>().0;
+        let element = pairs.get(place as usize)?[0];
         // Elements with the same operator and first argument stand side by side.
         if !self.has_key(element, sym, key)
-            || place > 0 && self.has_key(pairs[2 * place as usize - 2], sym, key)
+            || place > 0 && self.has_key(pairs[place as usize - 1][0], sym, key)
         {
             return None;
         }

@@ -17,7 +17,7 @@ impl Heap {
     }
 
     /// The elements of a flat multiset, each followed by its multiplicity as a plain word.
-    #[inline]
+    #[inline(always)]
     pub fn flat_bag(&self, t: Term) -> Option<&[Term]> {
         if self.layout(t) != Layout::Bag as u32 {
             return None;
