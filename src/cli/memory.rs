@@ -69,25 +69,13 @@ unsafe impl GlobalAlloc for Allocator {
 }
 
 /// Asks for large blocks from the system one by one, however large those were that came back: tables that
-/// grow then leave no holes. For the others, which are few, one place for all threads will do, and it grows
-/// in large steps: each step is a call of the system.
+/// grow then leave no holes. What is free of the others is kept for the next ones.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn prepare() {
-    const MAPPED: usize = 1 << 18;
-    const STEP: usize = 1 << 20;
-    // SAFETY: these are numbers that the allocator reads; and who asks for memory in advance changes nothing
-    // in it.
+    // SAFETY: these are numbers that the allocator reads.
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED as i32);
-        libc::mallopt(libc::M_ARENA_MAX, 1);
-        libc::mallopt(libc::M_TOP_PAD, STEP as i32);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 8 * STEP as i32);
-        // What any module needs, in one go: page by page it takes more than twice the time.
-        libc::free(std::hint::black_box(libc::malloc(MAPPED - 4096)));
-        let end = libc::sbrk(0).cast::<u8>();
-        if end as isize > 0 {
-            libc::madvise(end.wrapping_sub(STEP).cast(), STEP / 2, libc::MADV_POPULATE_WRITE);
-        }
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 18);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 23);
     }
 }
 
