@@ -461,25 +461,28 @@ impl Codec {
         Ok(Root(left, right))
     }
 
-    /// Makes a copy of the vector that was read last, to be changed and folded. False if vectors of
-    /// this length are folded otherwise.
+    /// Makes a copy of the vector that was read last, to be folded, with other words at some positions.
+    /// Returns the set of those that change; `None` if vectors of this length are folded otherwise.
     #[inline]
-    pub(super) fn begin_next(&mut self) -> bool {
+    pub(super) fn change(&mut self, positions: &[u8], words: &[u32]) -> Option<u64> {
+        let paths = &self.shapes.get(self.shape).plan.paths[..];
+        if paths.is_empty() {
+            return None;
+        }
         self.next.clear();
         self.next.extend_from_slice(&self.values);
-        self.todo = 0;
-        !self.shapes.get(self.shape).plan.paths.is_empty()
-    }
-
-    /// Sets a word of the copy; says whether it is another.
-    #[inline]
-    pub(super) fn set_next(&mut self, position: usize, word: u32) -> bool {
-        let is_other = self.next[position + 1] != word;
-        if is_other {
-            self.next[position + 1] = word;
-            self.todo |= self.shapes.get(self.shape).plan.paths[position + 1];
+        let next = &mut self.next[1..paths.len()];
+        let (mut todo, mut changed) = (0, 0);
+        for (&position, &word) in positions.iter().zip(words) {
+            let place = &mut next[position as usize];
+            if *place != word {
+                *place = word;
+                todo |= paths[position as usize + 1];
+                changed |= 1 << position;
+            }
         }
-        is_other
+        self.todo = todo;
+        Some(changed)
     }
 
     /// The words of the copy, and more.

@@ -97,15 +97,7 @@ impl Codec {
         new: &[u32],
         apart: u64,
     ) -> Result<Option<Root>, Full> {
-        if !self.begin_next() {
-            return Ok(None);
-        }
-        let mut changed: u64 = 0;
-        for (&position, &word) in old.iter().zip(new) {
-            if self.set_next(position as usize, word) {
-                changed |= 1 << position;
-            }
-        }
+        let Some(mut changed) = self.change(old, new) else { return Ok(None) };
         changed &= !apart;
         while changed != 0 {
             let i = changed.trailing_zeros() as usize;

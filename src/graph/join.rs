@@ -6,6 +6,7 @@
 //! the order in which the rule itself would find them.
 
 use super::elements::{Elements, Info};
+use super::recent::Recent;
 use super::tuples::{Key, Tuples, mix, none};
 use super::vector::inner as inner_word;
 use crate::sorts::SortIx;
@@ -68,10 +69,27 @@ impl Soup {
         sym(position.wrapping_sub(1)) != sym(position) && sym(position + 1) != sym(position)
     }
 
-    /// The first position, from one on, where the soup differs from another.
+    /// Becomes the soup with these words, from one position on, up to an element of which nothing is known;
+    /// returns its position.
     #[inline]
-    pub fn next_change(&self, words: &[u32], from: usize) -> Option<usize> {
-        (from..words.len()).find(|&i| self.words.get(i) != Some(&words[i]))
+    pub fn follow(
+        &mut self,
+        join: &Join,
+        elements: &Elements,
+        recent: &Recent,
+        words: &[u32],
+        from: usize,
+    ) -> Option<usize> {
+        let mut position = from;
+        while position < words.len() {
+            let word = words[position];
+            if self.words.get(position) != Some(&word) {
+                let Some(info) = elements.get(recent, word) else { return Some(position) };
+                self.set(join, elements, position, word, info);
+            }
+            position += 1;
+        }
+        None
     }
 
     /// Forgets the positions from one on.
@@ -85,12 +103,15 @@ impl Soup {
 
     fn clear(&mut self, position: usize) {
         self.restless &= !(1 << position);
-        let mut patterns = self.infos[position].class.patterns;
+        let class = &self.infos[position].class;
+        if class.many != 0 {
+            self.many.iter_mut().for_each(|set| *set &= !(1 << position));
+        }
+        let mut patterns = class.patterns;
         while patterns != 0 {
             let pattern = patterns.trailing_zeros() as usize;
             patterns &= patterns - 1;
             self.matches[pattern] &= !(1 << position);
-            self.many[pattern] &= !(1 << position);
         }
     }
 
@@ -248,17 +269,21 @@ impl Loops {
     /// Starts with a rule.
     #[inline]
     pub fn begin(&mut self, soup: &Soup, join: &Join, rule: &JoinRule) {
-        let (mut n, mut singles) = (0, 0);
-        for is_single in [true, false] {
-            singles = n;
-            for (number, place) in rule.places.iter().enumerate() {
-                let positions = soup.matches[place.pattern];
-                if (positions & positions.wrapping_sub(1) == 0) == is_single {
-                    self.order[n] = number as u8;
-                    n += 1;
-                }
+        // Those with one position come first.
+        let (mut singles, mut others) = (0, 0);
+        let mut later = [0; PLACES];
+        for (number, place) in rule.places.iter().enumerate() {
+            let positions = soup.matches[place.pattern];
+            if positions & positions.wrapping_sub(1) == 0 {
+                self.order[singles] = number as u8;
+                singles += 1;
+            } else {
+                later[others] = number as u8;
+                others += 1;
             }
         }
+        let n = singles + others;
+        self.order[singles..n].iter_mut().zip(later).for_each(|(place, number)| *place = number);
         let last = rule.places[self.order[n - 1] as usize].pattern;
         let positions = soup.matches[last];
         // Without a condition there is a result each time.
@@ -469,7 +494,13 @@ impl Loops {
         &self.chosen[..=self.depth]
     }
 
-    /// Their words.
+    /// The word at a place.
+    #[inline]
+    pub fn word(&self, place: usize) -> u32 {
+        self.words[place]
+    }
+
+    /// The words at all places.
     #[inline]
     pub fn words(&self) -> &[u32] {
         &self.words[..=self.depth]

@@ -109,7 +109,7 @@ enum Given {
 
 /// Bytes for what is remembered of single elements: as many as the elements themselves take, or little.
 fn recent_max(store: &Store) -> usize {
-    store.part_bytes().max(1 << 20)
+    (4 * store.part_bytes()).max(1 << 20)
 }
 
 /// What a thread has besides.
@@ -183,38 +183,40 @@ impl Joiner {
 
     /// Looks at the elements of the open state, if that has not been done. Returns false if rules may be
     /// tried inside of them; then the others may not be joined.
-    #[inline]
+    #[inline(always)]
     pub fn settle(&mut self, store: &Store, hands: &mut Hands) -> Result<bool, Interrupt> {
-        if self.is_settled {
-            return Ok(!self.soup.is_restless());
+        if !self.is_settled {
+            self.look_at_all(store, hands)?;
         }
-        // Those that are not the last state's.
+        Ok(!self.soup.is_restless())
+    }
+
+    /// Looks at those elements that are not the last state's.
+    #[inline(never)]
+    fn look_at_all(&mut self, store: &Store, hands: &mut Hands) -> Result<(), Interrupt> {
         let len = self.around.len;
         self.soup.truncate(len);
         let mut from = 0;
-        while let Some(position) = self.soup.next_change(&hands.codec.words()[..len], from) {
-            let word = hands.codec.words()[position];
-            self.recent.prefetch(word);
-            let info = match self.elements.get(&self.recent, word) {
-                Some(info) => info,
-                None => {
-                    let epoch = self.elements.epoch();
-                    let info = self.look(store, position, word, hands)?;
-                    if self.elements.epoch() != epoch {
-                        // The numbers of all others have changed.
-                        self.soup.truncate(0);
-                        from = 0;
-                        continue;
-                    }
-                    info
-                }
+        loop {
+            let words = &hands.codec.words()[..len];
+            let Some(position) = self.soup.follow(&self.join, &self.elements, &self.recent, words, from)
+            else {
+                break;
             };
-            self.soup.set(&self.join, &self.elements, position, word, info);
-            from = position + 1;
+            let (word, epoch) = (words[position], self.elements.epoch());
+            let info = self.look(store, position, word, hands)?;
+            if self.elements.epoch() == epoch {
+                self.soup.set(&self.join, &self.elements, position, word, info);
+                from = position + 1;
+            } else {
+                // The numbers of all others have changed.
+                self.soup.truncate(0);
+                from = 0;
+            }
         }
         self.soup.settle();
         self.is_settled = true;
-        Ok(!self.soup.is_restless())
+        Ok(())
     }
 
     /// Finds out which patterns an element matches.
@@ -389,7 +391,13 @@ impl Joiner {
                 };
                 return if is_open { self.start(store, code, hands) } else { Ok(None) };
             }
-            None if self.makes_parts() => return self.make(store, hands).map(Some),
+            None if self.makes_parts() => {
+                return if self.recall(hands) {
+                    Ok(Some(Target::Replaced))
+                } else {
+                    self.make(store, hands).map(Some)
+                };
+            }
             None => self.find_out(store, code, hands)?,
         }
         self.resume(hands)
@@ -423,6 +431,27 @@ impl Joiner {
         self.first_parts[self.rule] != NO_PARTS && (is_test || self.tuples.is_skipped(self.rule))
     }
 
+    /// Makes the new elements for the chosen ones, part by part, if all are remembered.
+    #[inline]
+    fn recall(&mut self, hands: &mut Hands) -> bool {
+        let Joiner { join, loops, recent, new, .. } = self;
+        let rule = join.rules[self.rule].as_ref().expect("its loops are at work");
+        let kind = self.first_parts[self.rule];
+        new.clear();
+        let (mut rewrites, mut is_alike) = (0, true);
+        for (i, part) in rule.parts.iter().enumerate() {
+            let Some(change) = Change::get(recent, kind + i as u8, sources(part, loops)) else {
+                return false;
+            };
+            rewrites += change.rewrites;
+            is_alike &= change.is_alike;
+            new.push(change.word);
+        }
+        hands.machine.rewrites += rewrites;
+        (self.is_alike, self.given) = (is_alike, Given::Encoded);
+        true
+    }
+
     /// Makes the new elements for the chosen ones, part by part.
     fn make(&mut self, store: &Store, hands: &mut Hands) -> Result<Target, Interrupt> {
         let first = self.first_parts[self.rule];
@@ -432,7 +461,7 @@ impl Joiner {
         for i in 0..self.parts().len() {
             let part = &self.parts()[i];
             let (code, result) = (part.code, part.result);
-            let known = Change::get(&self.recent, first + i as u8, self.sources(part));
+            let known = Change::get(&self.recent, first + i as u8, sources(part, &self.loops));
             if let Some(change) = known {
                 rewrites += change.rewrites;
                 self.made.push(Ok(change));
@@ -467,13 +496,6 @@ impl Joiner {
     #[inline]
     fn parts(&self) -> &[JoinPart] {
         &self.join.rules[self.rule].as_ref().expect("its loops are at work").parts
-    }
-
-    /// The words of the chosen elements that a part depends on.
-    #[inline]
-    fn sources(&self, part: &JoinPart) -> u64 {
-        let word = |i: usize| part.places.get(i).map_or(0, |&place| self.loops.words()[place]);
-        key(word(0), word(1))
     }
 
     /// The next result of what is being done; `None` at its end.
@@ -703,6 +725,16 @@ fn first_parts(join: &Join) -> Box<[u8]> {
         (next - count) as u8
     };
     join.rules.iter().map(|rule| number(rule.as_ref().map_or(0, |rule| rule.parts.len()))).collect()
+}
+
+/// The words of the chosen elements that a part depends on.
+#[inline]
+fn sources(part: &JoinPart, loops: &Loops) -> u64 {
+    match *part.places {
+        [only] => key(loops.word(only), 0),
+        [first, second, ..] => key(loops.word(first), loops.word(second)),
+        [] => 0,
+    }
 }
 
 /// The members of a set of bits.

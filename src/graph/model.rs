@@ -119,7 +119,7 @@ impl Model {
 
     /// Forgets all states but those that are kept. Nobody may be at work.
     pub(super) fn forget(&self) {
-        self.store.write(|store| *store = Store::with_layout(store.layout));
+        self.store.write(|store, _| *store = Store::with_layout(store.layout));
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -146,7 +146,7 @@ impl Model {
         }
         let layout = scout.store.peek(Layout::of);
         for store in [&self.store, &self.kept] {
-            store.write(|store| *store = Store::with_layout(layout));
+            store.write(|store, _| *store = Store::with_layout(layout));
         }
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
@@ -158,10 +158,11 @@ impl Model {
 
     /// Enlarges one of the stores, if it is full.
     fn grow(&self, full: &Shared<Store>) -> Result<(), Interrupt> {
-        full.write(|store| self.grow_alone(store))
+        full.write(|store, readers| self.grow_alone(store, readers))
     }
 
-    fn grow_alone(&self, store: &mut Store) -> Result<(), Interrupt> {
+    /// The same for who has it for himself, while so many threads wait.
+    fn grow_alone(&self, store: &mut Store, threads: usize) -> Result<(), Interrupt> {
         if !store.is_full() {
             return Ok(());
         }
@@ -178,7 +179,7 @@ impl Model {
         if after > self.setup.memory_max.unwrap_or(usize::MAX).min(limit) {
             return Err(Interrupt::Memory);
         }
-        store.grow().map_err(|_| Interrupt::Memory)
+        store.grow_on(threads).map_err(|_| Interrupt::Memory)
     }
 }
 

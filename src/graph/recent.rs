@@ -57,7 +57,7 @@ impl Recent {
     pub fn put(&mut self, kind: u8, key: u64, value: u64, bytes_max: usize) {
         debug_assert!(kind > 0 && value < VALUE_MAX);
         self.lost += usize::from(self.add(Entry(key, value | u64::from(kind) << 56)));
-        if self.lost > self.lines.len() && self.bytes() * 2 <= bytes_max {
+        if self.lost > self.lines.len() / 4 && self.bytes() * 2 <= bytes_max {
             self.grow();
         }
     }

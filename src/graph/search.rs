@@ -253,19 +253,15 @@ impl Search {
                     self.found += u32::from(is_new);
                     return Ok((number, is_new));
                 }
-                Err(Full) => self.grow(None)?,
+                Err(Full) => self.grow(1)?,
             }
         }
     }
 
-    fn grow(&mut self, pool: Option<&rayon::ThreadPool>) -> Result<(), Interrupt> {
+    /// Nobody may be at work.
+    fn grow(&mut self, threads: usize) -> Result<(), Interrupt> {
         self.check_memory(self.store.growth())?;
-        let (store, threads) = (&mut self.store, self.limits.threads);
-        let grown = match pool {
-            Some(pool) => pool.install(|| store.grow_on(threads)),
-            None => store.grow(),
-        };
-        grown.map_err(|_| Interrupt::Memory)
+        self.store.grow_on(threads).map_err(|_| Interrupt::Memory)
     }
 
     fn check_memory(&self, more: usize) -> Result<(), Interrupt> {
@@ -308,7 +304,7 @@ impl Search {
         let root = loop {
             match self.worker.root(&self.store, step) {
                 Ok(root) => break root,
-                Err(Full) => self.grow(None)?,
+                Err(Full) => self.grow(1)?,
             }
         };
         let is_initial = !self.is_initial_reached && root == self.store.root(StateId(0)).into();
@@ -469,7 +465,7 @@ impl Search {
             if !shared.is_full.swap(false, atomic::Ordering::Relaxed) {
                 break Ok(());
             }
-            if let Err(interrupt) = self.grow(Some(&team.pool)) {
+            if let Err(interrupt) = self.grow(self.limits.threads) {
                 break Err(interrupt);
             }
         };

@@ -1,17 +1,20 @@
 //! A value that many threads read all the time and one changes now and then.
 //!
 //! Each reader has a seat of its own, with a lock that nobody else touches until somebody wants to write:
-//! so readers do not wait for each other's cache lines. Who writes waits for all seats.
+//! so readers do not wait for each other's cache lines. Who writes waits for all seats; readers that come
+//! meanwhile let him go first, or somebody who reads again and again would keep him waiting.
 
 use std::cell::UnsafeCell;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// See the head of this file.
 pub struct Shared<T> {
     value: UnsafeCell<T>,
     seats: Mutex<Seats>,
+    /// Does somebody want to write? Until he has done so he has the list of seats.
+    is_wanted: AtomicBool,
 }
 
 #[derive(Default)]
@@ -48,7 +51,7 @@ pub struct Reading<'r, T> {
 
 impl<T> Shared<T> {
     pub fn new(value: T) -> Shared<T> {
-        Shared { value: UnsafeCell::new(value), seats: Mutex::default() }
+        Shared { value: UnsafeCell::new(value), seats: Mutex::default(), is_wanted: AtomicBool::new(false) }
     }
 
     // A thread that panicked has changed nothing that others rely on.
@@ -71,15 +74,18 @@ impl<T> Shared<T> {
         result
     }
 
-    /// Changes the value when nobody reads it. The thread must not be reading itself.
-    pub fn write<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+    /// Changes the value when nobody reads it. The thread must not be reading itself. It is told how many
+    /// readers there are, which have to wait.
+    pub fn write<R>(&self, change: impl FnOnce(&mut T, usize) -> R) -> R {
         let seats = self.seats();
+        self.is_wanted.store(true, Ordering::Relaxed);
         let all = seats.all.iter();
         let locks: Vec<RwLockWriteGuard<'_, ()>> =
             all.map(|seat| seat.lock.write().unwrap_or_else(PoisonError::into_inner)).collect();
         // SAFETY: nobody reads, since all seats are locked, and nobody gets a new one or peeks, since the
         // list of seats is locked.
-        let result = change(unsafe { &mut *self.value.get() });
+        let result = change(unsafe { &mut *self.value.get() }, locks.len());
+        self.is_wanted.store(false, Ordering::Relaxed);
         drop(locks);
         drop(seats);
         result
@@ -95,6 +101,9 @@ impl<T> Shared<T> {
 impl<T> Reader<'_, T> {
     #[inline]
     pub fn read(&self) -> Reading<'_, T> {
+        if self.shared.is_wanted.load(Ordering::Relaxed) {
+            drop(self.shared.seats());
+        }
         let lock = self.seat.lock.read().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: who writes has the lock of this seat.
         Reading { value: unsafe { &*self.shared.value.get() }, _lock: lock }
@@ -145,7 +154,7 @@ mod tests {
                 });
             }
             for i in 0..200 {
-                shared.write(|pair| *pair = (i, 2 * i));
+                shared.write(|pair, _| *pair = (i, 2 * i));
                 assert_eq!(shared.peek(|pair| pair.1), 2 * i);
             }
         });

@@ -10,12 +10,11 @@
 //! Tables do not grow under the hands of threads: operations say [`Full`], and then somebody who
 //! has the store for himself calls [`Store::grow`] and the operation is tried again.
 
-use rayon::prelude::*;
-
 use super::layout::Layout;
 use super::pairs::{Full, HOLE, Pairs, Spare, TooMany, hash, join};
 use super::segments::Segments;
 use super::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::base::share_out;
 
 /// The number of a state; the initial one is 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -38,9 +37,8 @@ pub struct Inserted {
 const PARTS_MAX: u32 = (1 << 30) - 2;
 const STATES_MAX: u32 = u32::MAX - 1;
 
-/// Tables of so many pairs get their new index from all threads, which take so many at a time.
+/// Tables of so many pairs get their new index from all threads.
 const PARALLEL_MIN: u32 = 1 << 15;
-const PARALLEL_CHUNK: u32 = 1 << 12;
 
 /// See the head of this file.
 pub struct Store {
@@ -281,18 +279,19 @@ impl Store {
         self.grow_on(1)
     }
 
-    /// The same with the help of the current thread pool, if `threads` is more than one.
+    /// The same on so many threads.
     pub fn grow_on(&mut self, threads: usize) -> Result<(), TooMany> {
         for table in [&mut self.parts, &mut self.states] {
-            if threads > 1 && table.is_full() && table.count() >= PARALLEL_MIN {
-                table.enlarge()?;
-                let count = table.count();
-                let chunks = (0..count.div_ceil(PARALLEL_CHUNK)).into_par_iter();
-                let end = |start: u32| count.min(start.saturating_add(PARALLEL_CHUNK));
-                chunks.map(|chunk| chunk * PARALLEL_CHUNK).for_each(|start| table.index(start..end(start)));
-            } else if table.is_full() {
-                table.grow()?;
+            if !table.is_full() {
+                continue;
             }
+            if threads == 1 || table.count() < PARALLEL_MIN {
+                table.grow()?;
+                continue;
+            }
+            table.enlarge()?;
+            let (table, count) = (&*table, table.count() as usize);
+            share_out(threads, count, |part| table.index(part.start as u32..part.end as u32));
         }
         self.reserve();
         Ok(())

@@ -9,9 +9,10 @@
 //! it. Readers do not write: a bucket's version, odd while somebody changes it, tells them whether
 //! what they read was there at one time (a seqlock; the version has 64 bits and never repeats).
 
+use crate::base::share_out;
 use crate::graph::{Cell, Sprout, prefetch};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// See the head of this file. The table starts small; while it grows it is locked.
 pub struct Cache {
@@ -19,6 +20,8 @@ pub struct Cache {
     buckets_max: usize,
     /// The table is almost full and may be larger.
     is_short: AtomicBool,
+    /// For who makes it larger.
+    growing: Mutex<()>,
     bytes: AtomicUsize,
 }
 
@@ -48,6 +51,8 @@ const BUCKET_BYTES: usize = 8 * WORDS;
 /// Buckets of the first table, and how much larger each table is than the one before.
 const BUCKETS_MIN: usize = 1 << 7;
 const GROWTH: usize = 2;
+/// Tables of so many buckets are moved by all threads.
+const PARALLEL_MIN: usize = 1 << 12;
 /// After so many attempts a bucket that others change is left alone.
 const ATTEMPTS: usize = 1 << 12;
 /// While as many entries are made as there is room for, time goes on so far.
@@ -66,6 +71,7 @@ impl Cache {
             table: RwLock::new(Table::new(least, groups)),
             buckets_max: least.max(bytes_max / BUCKET_BYTES),
             is_short: AtomicBool::new(false),
+            growing: Mutex::new(()),
             bytes: AtomicUsize::new(least * BUCKET_BYTES),
         }
     }
@@ -98,13 +104,17 @@ impl Cache {
         (table.buckets * GROWTH).min(self.buckets_max)
     }
 
-    /// Makes the table larger if it is almost full. Waits until nobody has it.
-    pub fn grow(&self) {
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        if self.is_short.swap(false, Ordering::Relaxed) {
-            *table = table.moved(self.buckets_next(&table));
+    /// Makes the table larger if it is almost full, on so many threads. Waits until nobody has it.
+    pub fn grow(&self, threads: usize) {
+        // One at a time: who waited for the table in vain would wait until it is to grow again.
+        let turn = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_short.load(Ordering::Relaxed) {
+            let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+            *table = table.moved(self.buckets_next(&table), threads);
             self.bytes.store(table.buckets * BUCKET_BYTES, Ordering::Relaxed);
+            self.is_short.store(false, Ordering::Relaxed);
         }
+        drop(turn);
     }
 
     /// Bytes in use.
@@ -168,22 +178,29 @@ impl Table {
     }
 
     /// A larger table with the same entries.
-    fn moved(&self, buckets: usize) -> Table {
+    fn moved(&self, buckets: usize, threads: usize) -> Table {
         let mut table = Table::new(buckets, self.groups);
-        let mut used = 0;
-        let count = self.buckets / self.groups;
-        for place in 0..self.buckets {
-            let bucket = self.at(place);
-            let (masks, _) = bucket.bytes();
-            for i in 0..WAYS {
-                let state = Sprout(bucket.0[i].load(Ordering::Relaxed));
-                let mask = (masks >> (8 * i)) as u8;
-                if mask != 0 && place / count < self.groups {
-                    used += usize::from(table.bucket(state, (place / count) as u32).append(state, mask));
+        let (count, larger) = (self.buckets / self.groups, buckets / self.groups);
+        // What is in one bucket goes into several that get nothing from others, or else one thread must do it.
+        let is_apart = larger.is_multiple_of(count) && self.buckets >= PARALLEL_MIN;
+        let used = AtomicUsize::new(0);
+        share_out(if is_apart { threads } else { 1 }, count * self.groups, |places| {
+            let mut appended = 0;
+            for place in places {
+                let bucket = self.at(place);
+                let (mut masks, _) = bucket.bytes();
+                let group = (place / count) as u32;
+                for word in &bucket.0[..WAYS] {
+                    let (state, mask) = (Sprout(word.load(Ordering::Relaxed)), masks as u8);
+                    masks >>= 8;
+                    if mask != 0 {
+                        appended += usize::from(table.bucket(state, group).append(state, mask));
+                    }
                 }
             }
-        }
-        *table.used.get_mut() = used;
+            used.fetch_add(appended, Ordering::Relaxed);
+        });
+        table.used = used;
         table
     }
 }
@@ -303,7 +320,7 @@ mod tests {
         let is_short = cache.note(&table, 1, filled.into(), || usize::MAX);
         drop(table);
         if is_short {
-            cache.grow();
+            cache.grow(2);
         }
     }
 

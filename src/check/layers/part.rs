@@ -313,7 +313,7 @@ impl<'a, R: Region> Part<'a, R> {
             && self.shared.cache.note(table, made, filled, || self.shared.budget.room())
         {
             self.table = None;
-            self.shared.cache.grow();
+            self.shared.cache.grow(self.shared.budget.threads);
             self.shared.budget.settle();
         }
     }

@@ -1,6 +1,6 @@
 //! The states that rules lead to: the words of new elements, and the root pair of what they make of a soup.
 
-use super::{Given, Hands, Joiner, Stage, below, bits, recent_max, word_sort};
+use super::{Given, Hands, Joiner, Stage, below, bits, recent_max, sources, word_sort};
 use crate::graph::changes::Change;
 use crate::graph::codec::Root;
 use crate::graph::join::PLACES;
@@ -132,7 +132,7 @@ impl Joiner {
             let position = self.old().0.nth(i).expect("one for each part");
             let is_alike = word_sort(store, heap, &theory.symbols, word) == self.soup.sort(position.into());
             let change = Change { word, is_alike, rewrites };
-            let from = self.sources(&self.parts()[i]);
+            let from = sources(&self.parts()[i], &self.loops);
             change.put(&mut self.recent, first + i as u8, from, recent_max(store));
             self.made[i] = Ok(change);
         }
