@@ -273,7 +273,7 @@ impl Search {
 
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
-        let team = self.team.iter().flat_map(|team| &team.workers);
+        let team = self.team.iter().flat_map(|team| team.members.iter().map(|member| &member.worker));
         let workers: usize = team.chain([&self.worker]).map(Explorer::bytes).sum();
         self.store.bytes() + workers
     }
@@ -471,7 +471,8 @@ impl Search {
         };
         let is_found = shared.is_found.into_inner();
         self.watcher = shared.watcher.into_inner().expect("nobody panicked");
-        let tallies: Vec<Tally> = team.tallies.iter_mut().map(std::mem::take).collect();
+        let tallies: Vec<Tally> =
+            team.members.iter_mut().map(|member| std::mem::take(&mut member.tally)).collect();
         if outcome.is_ok() {
             team.pool.install(|| self.store.end_level(self.limits.threads));
         }
@@ -648,11 +649,18 @@ impl<T> Default for Pending<T> {
 /// All threads, for large levels.
 struct Team {
     pool: rayon::ThreadPool,
-    workers: Vec<Explorer>,
-    /// What each has counted in this level.
-    tallies: Vec<Tally>,
+    members: Vec<Box<Member>>,
+}
+
+/// One of them. Nothing of it is near to what others write to: cores would wait for each other's cache
+/// lines.
+#[repr(align(128))]
+struct Member {
+    worker: Explorer,
+    /// What it has counted in this level.
+    tally: Tally,
     /// Where steps lead to that are not in the store yet, with their keys.
-    pending: Vec<Pending<u64>>,
+    pending: Pending<u64>,
 }
 
 #[derive(Default)]
@@ -706,24 +714,24 @@ impl Shared {
 impl Team {
     fn new(theory: &Arc<Theory>, limits: &Limits, tried: &Arc<Tried>) -> Result<Team, Interrupt> {
         let pool = pool(limits.threads, "search").ok_or(Interrupt::Memory)?;
-        let worker = |_| {
+        let member = || {
             let mut worker = Explorer::new(theory.clone(), limits.cancel.clone());
             worker.machine.share_trials(tried);
             worker.share();
-            worker
+            Box::new(Member { worker, tally: Tally::default(), pending: Pending::default() })
         };
-        let workers: Vec<Explorer> = (0..limits.threads).map(worker).collect();
-        let tallies = workers.iter().map(|_| Tally::default()).collect();
-        let pending = workers.iter().map(|_| Pending::default()).collect();
-        Ok(Team { pool, workers, tallies, pending })
+        // Each thread makes one: what it allocates is apart from what others do.
+        let members = pool.broadcast(|_| member());
+        Ok(Team { pool, members })
     }
 
     /// Explores until the level is done, the store is full, or someone is interrupted.
     fn run(&mut self, store: &Store, shared: &Shared, arrow: Arrow) {
-        let Team { pool, workers, tallies, pending } = self;
+        let Team { pool, members } = self;
         pool.scope(|scope| {
-            for ((worker, tally), pending) in workers.iter_mut().zip(tallies).zip(pending) {
+            for member in members {
                 scope.spawn(move |_| {
+                    let Member { worker, tally, pending } = &mut **member;
                     if let Err(interrupt) = worker.explore(store, shared, arrow, tally, pending) {
                         worker.reset();
                         // The level will be gone through again.
