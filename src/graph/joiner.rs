@@ -107,9 +107,9 @@ enum Given {
     Encoded,
 }
 
-/// Bytes for what is remembered of single elements: as many as the elements themselves take, or little.
+/// Bytes for what is remembered of single elements: twice as many as the elements themselves take, or little.
 fn recent_max(store: &Store) -> usize {
-    (4 * store.part_bytes()).max(1 << 20)
+    (2 * store.part_bytes()).max(1 << 20)
 }
 
 /// What a thread has besides.

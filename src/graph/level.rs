@@ -18,6 +18,23 @@ pub fn key(parent: u32, arc: u32) -> u64 {
 
 /// Below this many states a level is renumbered by one thread.
 const PARALLEL_MIN: usize = 1 << 13;
+/// The place of the state that comes so much later is asked for.
+const AHEAD: usize = 16;
+
+/// Room for the work at the end of a level, kept for the next one.
+#[derive(Default)]
+pub(super) struct Renumbering {
+    /// Keys and provisional numbers, in their order.
+    order: Vec<(u64, u32)>,
+    /// By final number: where the state's slot is, and its root pair.
+    places: Vec<(usize, (u32, u32))>,
+}
+
+impl Renumbering {
+    fn bytes(&self) -> usize {
+        (self.order.capacity() + self.places.capacity()) * 16
+    }
+}
 
 impl Store {
     /// From now on new states are put with keys.
@@ -33,34 +50,47 @@ impl Store {
     pub fn end_level(&mut self, threads: usize) -> u32 {
         let first = self.level.take().expect("a level has begun");
         let count = self.states.count();
+        let Renumbering { mut order, mut places } = std::mem::take(&mut self.renumbering);
         let store = &*self;
         let key = |number: u32| !store.keys.get(number - first).load(Ordering::Relaxed);
         // Numbers that nobody used, lost in a race, have no key.
-        let mut order: Vec<u32> = (first..count).filter(|&number| key(number) != u64::MAX).collect();
+        order.clear();
+        order.extend(
+            (first..count).map(|number| (key(number), number)).filter(|&(key, _)| key != u64::MAX),
+        );
         let is_parallel = threads > 1 && order.len() >= PARALLEL_MIN;
         if is_parallel {
-            order.par_sort_unstable_by_key(|&number| key(number));
+            order.par_sort_unstable();
         } else {
-            order.sort_unstable_by_key(|&number| key(number));
+            order.sort_unstable();
         }
         // All places are looked up before any slot changes: in between, slots could be mistaken.
-        let look = |&number: &u32| (store.states.place(number), store.states.get(number), key(number));
-        let write = |(i, (place, pair, key)): (usize, (usize, (u32, u32), u64))| {
+        let found = &order[..];
+        let look = |i: usize| {
+            if let Some(&(_, number)) = found.get(i + AHEAD) {
+                store.states.prefetch_place(number);
+            }
+            let number = found[i].1;
+            (store.states.place(number), store.states.get(number))
+        };
+        let write = |(i, &(place, pair)): (usize, &(usize, (u32, u32)))| {
             let number = first + i as u32;
             store.states.renumber(place, pair, number);
-            store.set_parent(number, (key >> 32) as u32);
+            store.set_parent(number, (found[i].0 >> 32) as u32);
         };
         let clear = |number: u32| store.keys.get(number - first).store(0, Ordering::Relaxed);
         if is_parallel {
-            let found: Vec<_> = order.par_iter().map(look).collect();
-            found.into_par_iter().enumerate().for_each(write);
+            (0..found.len()).into_par_iter().map(look).collect_into_vec(&mut places);
+            places.par_iter().enumerate().for_each(write);
             (first..count).into_par_iter().for_each(clear);
         } else {
-            let found: Vec<_> = order.iter().map(look).collect();
-            found.into_iter().enumerate().for_each(write);
+            places.clear();
+            places.extend((0..found.len()).map(look));
+            places.iter().enumerate().for_each(write);
             (first..count).for_each(clear);
         }
         let new = order.len() as u32;
+        self.renumbering = Renumbering { order, places };
         self.states.cut(first + new);
         self.epoch += 1;
         self.keys_max = self.keys_max.max(count - first);
@@ -68,6 +98,6 @@ impl Store {
     }
 
     pub(super) fn keys_bytes(&self) -> usize {
-        self.keys_max as usize * 8
+        self.keys_max as usize * 8 + self.renumbering.bytes()
     }
 }

@@ -339,6 +339,13 @@ impl Pairs {
         self.place_with(hash, self.marks(hash).1 | (number + 1))
     }
 
+    /// Asks for the memory where the slot of a pair that is in the table will be looked for.
+    #[inline]
+    pub fn prefetch_place(&self, number: u32) {
+        let (left, right) = self.get(number);
+        self.prefetch(left, right);
+    }
+
     /// Gives the pair whose slot is at `place` another number. When this has been done for all
     /// pairs concerned, with places looked up before, [`Pairs::cut`] drops the numbers left over.
     pub fn renumber(&self, place: usize, (left, right): (u32, u32), number: u32) {

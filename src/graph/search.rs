@@ -71,7 +71,7 @@ const PARALLEL_MIN: u32 = 1 << 11;
 /// final numbers only at its end, so this is what an interrupt loses, and a solution waits for.
 const PART_MAX: u32 = if cfg!(debug_assertions) { PARALLEL_MIN } else { 1 << 15 };
 /// So many states are taken by a thread at once.
-const CHUNK: u32 = 64;
+const CHUNK: (u32, u32) = (32, 512);
 /// So many states may be on their way to the store.
 const PENDING_MAX: usize = 16;
 /// After so many states memory and progress are looked at.
@@ -445,6 +445,7 @@ impl Search {
         let shared = Shared {
             next: AtomicU32::new(self.current),
             end: self.part_end,
+            chunk: ((self.part_end - self.current) / (16 * self.limits.threads as u32)).clamp(CHUNK.0, CHUNK.1),
             left: Mutex::default(),
             is_full: AtomicBool::new(false),
             is_found: AtomicBool::new(false),
@@ -675,6 +676,8 @@ struct Shared {
     /// The next state to explore, and where the level ends.
     next: AtomicU32,
     end: u32,
+    /// So many are taken at a time.
+    chunk: u32,
     /// States that were taken and not explored, since the store was full.
     left: Mutex<Vec<(u32, u32)>>,
     is_full: AtomicBool,
@@ -691,8 +694,8 @@ impl Shared {
         if let Some(left) = self.left.lock().expect("nobody panicked").pop() {
             return Some(left);
         }
-        let first = self.next.fetch_add(CHUNK, atomic::Ordering::Relaxed);
-        (first < self.end).then(|| (first, (first + CHUNK).min(self.end)))
+        let first = self.next.fetch_add(self.chunk, atomic::Ordering::Relaxed);
+        (first < self.end).then(|| (first, (first + self.chunk).min(self.end)))
     }
 
     /// Says how far it is, unless someone else is doing so.

@@ -11,6 +11,7 @@
 //! has the store for himself calls [`Store::grow`] and the operation is tried again.
 
 use super::layout::Layout;
+use super::level::Renumbering;
 use super::pairs::{Full, HOLE, Pairs, Spare, TooMany, hash, join};
 use super::segments::Segments;
 use super::sync::{AtomicU32, AtomicU64, Ordering};
@@ -55,6 +56,7 @@ pub struct Store {
     pub(super) epoch: u32,
     /// The length of the longest keyed level.
     pub(super) keys_max: u32,
+    pub(super) renumbering: Renumbering,
 }
 
 /// What a thread holds between operations: numbers that it took and did not use, and the parts
@@ -104,7 +106,7 @@ pub struct Usage {
     /// Bytes of parts and their index.
     pub part_bytes: usize,
     pub parent_bytes: usize,
-    /// Bytes of the keys of the largest keyed level so far.
+    /// Bytes of the keys of the largest keyed level so far, and of room for its end.
     pub key_bytes: usize,
 }
 
@@ -129,6 +131,7 @@ impl Store {
             level: None,
             epoch: 0,
             keys_max: 0,
+            renumbering: Renumbering::default(),
         };
         // Number 0 is no node, so that 0 is no reference; its pair is the one that marks holes.
         let first = store.parts.find_or_put(&mut Spare::default(), HOLE as u32, (HOLE >> 32) as u32);
@@ -255,7 +258,10 @@ impl Store {
         self.refresh(spares);
         let (number, is_new) = self.states.find_or_put(&mut spares.states, left, right)?;
         if number >= first {
-            self.keys.get(number - first).fetch_max(!key, Ordering::Relaxed);
+            let least = self.keys.get(number - first);
+            if least.load(Ordering::Relaxed) < !key {
+                least.fetch_max(!key, Ordering::Relaxed);
+            }
         }
         Ok(Inserted { number: StateId(number), is_new })
     }

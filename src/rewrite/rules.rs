@@ -241,7 +241,7 @@ impl Steps {
                 }
             }
             _ => {
-                for (i, arg) in heap.args(term).to_vec().into_iter().enumerate() {
+                for (i, &arg) in heap.args(term).iter().enumerate() {
                     if is_joined || frozen >> i.min(63) & 1 == 0 {
                         add(heap, i, arg, roots);
                     }
