@@ -45,7 +45,7 @@ impl Question<'_> {
 /// Pairs with numbers.
 pub struct Product<'a> {
     question: Question<'a>,
-    /// (state, automaton state) by number.
+    /// (state, automaton state) by number, unless that can be told from the number.
     pairs: Vec<(Node, u32)>,
     numbers: Numbers,
     /// The automaton states of its pairs, each with its place among them.
@@ -67,7 +67,17 @@ impl<'a> Product<'a> {
         Product { question, pairs: Vec::new(), numbers: Numbers::new(width), columns }
     }
 
-    /// How many pairs were met.
+    /// With some automaton states, for pairs of states below a number most of which will be met: these have
+    /// the same numbers in any order, and take no memory, if there are not too many.
+    fn dense(question: Question<'a>, nodes: usize, test: impl Fn(usize) -> bool) -> Self {
+        let states: Vec<u32> =
+            (0..question.automaton.edges.len()).filter(|&at| test(at)).map(|at| at as u32).collect();
+        let is_dense = (1..=WIDTH_MAX).contains(&states.len()) && nodes * states.len() < u32::MAX as usize;
+        let product = Product::with(question, test);
+        if is_dense { Product { numbers: Numbers::Dense(states), ..product } } else { product }
+    }
+
+    /// How many pairs were met, if they are counted.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
@@ -79,14 +89,24 @@ impl<'a> Product<'a> {
     }
 
     /// State and automaton state of a pair.
+    #[inline]
     pub fn pair(&self, number: u32) -> (Node, u32) {
-        self.pairs[number as usize]
+        match &self.numbers {
+            Numbers::Dense(states) => {
+                let width = states.len() as u32;
+                (number / width, states[(number % width) as usize])
+            }
+            _ => self.pairs[number as usize],
+        }
     }
 
     /// The number of a pair with one of its automaton states.
     pub fn number(&mut self, node: Node, at: u32) -> u32 {
         let fresh = self.pairs.len() as u32;
         let column = self.columns[at as usize].expect("one of its states");
+        if let Numbers::Dense(states) = &self.numbers {
+            return node * states.len() as u32 + column;
+        }
         let number = self.numbers.get_or_insert(node, column, fresh);
         if number == fresh {
             self.pairs.push((node, at));
@@ -117,7 +137,7 @@ impl<'a> Product<'a> {
         test: impl Fn(Node, u32) -> bool,
     ) -> Option<Arc> {
         let Question { automaton, fair } = self.question;
-        let (node, at) = self.pairs[number as usize];
+        let (node, at) = self.pair(number);
         let props = space.props(node)?;
         let targets = space.targets(node);
         loop {
@@ -171,25 +191,39 @@ impl<'p, 'a, 's> Core<'p, 'a, 's> {
     pub fn new(question: Question<'a>, reached: &'p Reached, space: &'p Space<'s>) -> Self {
         let (components, count) = question.automaton.components();
         let accepting = question.automaton.accepting(&components, count);
-        let product = Product::with(question, |at| accepting[components[at] as usize]);
+        let product = Product::dense(question, space.len(), |at| accepting[components[at] as usize]);
         Core { product, space, reached, components }
     }
 
     /// All pairs.
-    pub fn pairs(&mut self) -> Vec<u32> {
-        let Core { product, reached, .. } = self;
+    pub fn pairs(&mut self) -> Box<dyn Iterator<Item = u32> + 'p> {
+        let Core { product, reached, space, .. } = self;
+        let reached = *reached;
+        if let Numbers::Dense(states) = &product.numbers {
+            let (states, width) = (states.clone(), states.len() as u32);
+            let is_reached =
+                move |number: &u32| reached.has(number / width, states[(number % width) as usize]);
+            return Box::new((0..space.len() as u32 * width).filter(is_reached));
+        }
         let mut numbers = Vec::new();
         reached.each(|node, at| {
             if product.columns[at as usize].is_some() {
                 numbers.push(product.number(node, at));
             }
         });
-        numbers
+        Box::new(numbers.into_iter())
     }
 }
 
 impl Graph for Core<'_, '_, '_> {
     type Cursor = (u32, u32);
+
+    fn bound(&self) -> usize {
+        match &self.product.numbers {
+            Numbers::Dense(states) => self.space.len() * states.len(),
+            _ => 0,
+        }
+    }
 
     fn arc(&mut self, node: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
         let Core { product, space, reached, components } = self;
@@ -201,7 +235,9 @@ impl Graph for Core<'_, '_, '_> {
 
 /// Numbers of pairs.
 #[derive(Debug)]
-pub enum Numbers {
+enum Numbers {
+    /// The number is that of the state, times the number of these automaton states, plus the place of one.
+    Dense(Vec<u32>),
     /// Entry `node * width + at` is the number plus one.
     Table {
         width: usize,
@@ -212,7 +248,7 @@ pub enum Numbers {
 
 impl Numbers {
     /// For automata of so many states.
-    pub fn new(width: usize) -> Self {
+    fn new(width: usize) -> Self {
         match width {
             0..=WIDTH_MAX => Numbers::Table { width, table: Vec::new() },
             _ => Numbers::Map(FxHashMap::default()),
@@ -220,7 +256,7 @@ impl Numbers {
     }
 
     /// The number of a pair; a pair that has none gets `fresh`.
-    pub fn get_or_insert(&mut self, node: Node, at: u32, fresh: u32) -> u32 {
+    fn get_or_insert(&mut self, node: Node, at: u32, fresh: u32) -> u32 {
         if let Numbers::Table { width, table } = self {
             let place = node as usize * *width + at as usize;
             if place >= TABLE_MAX {
@@ -241,7 +277,7 @@ impl Numbers {
         }
         match self {
             Numbers::Map(map) => *map.entry((node, at)).or_insert(fresh),
-            Numbers::Table { .. } => unreachable!("replaced above"),
+            _ => unreachable!("replaced above, or never asked"),
         }
     }
 }

@@ -21,6 +21,11 @@ pub trait Graph {
     /// Where in a node's edges one is.
     type Cursor: Default;
 
+    /// The numbers of all nodes are less than this, if that is known.
+    fn bound(&self) -> usize {
+        0
+    }
+
     /// The next edge of the node.
     fn arc(&mut self, node: u32, cursor: &mut Self::Cursor) -> Option<Arc>;
 
@@ -51,7 +56,8 @@ pub fn components<G: Graph>(
     roots: impl IntoIterator<Item = u32>,
     wanted: impl Fn(Marks) -> bool,
 ) -> Vec<Component> {
-    let (mut walk, mut found) = (Walk::default(), Vec::new());
+    let mut walk = Walk { number: vec![NEW; graph.bound()], ..Walk::default() };
+    let mut found = Vec::new();
     for root in roots {
         walk.visit(graph, root, &wanted, Some(&mut found));
     }

@@ -55,9 +55,7 @@ impl Store {
         let key = |number: u32| !store.keys.get(number - first).load(Ordering::Relaxed);
         // Numbers that nobody used, lost in a race, have no key.
         order.clear();
-        order.extend(
-            (first..count).map(|number| (key(number), number)).filter(|&(key, _)| key != u64::MAX),
-        );
+        order.extend((first..count).map(|number| (key(number), number)).filter(|&(key, _)| key != u64::MAX));
         let is_parallel = threads > 1 && order.len() >= PARALLEL_MIN;
         if is_parallel {
             order.par_sort_unstable();

@@ -445,7 +445,8 @@ impl Search {
         let shared = Shared {
             next: AtomicU32::new(self.current),
             end: self.part_end,
-            chunk: ((self.part_end - self.current) / (16 * self.limits.threads as u32)).clamp(CHUNK.0, CHUNK.1),
+            chunk: ((self.part_end - self.current) / (16 * self.limits.threads as u32))
+                .clamp(CHUNK.0, CHUNK.1),
             left: Mutex::default(),
             is_full: AtomicBool::new(false),
             is_found: AtomicBool::new(false),

@@ -192,7 +192,9 @@ impl Checkpoint {
             fs::rename(&beside, &path)?;
             File::open(&self.saving.directory)?.sync_all()
         };
+        // What is written in part is of no use to anybody.
         write()
+            .inspect_err(|_| _ = fs::remove_file(&beside))
             .map_err(|error| Stop::Failed(format!("cannot save a checkpoint: {}: {error}", path.display())))
     }
 
