@@ -338,3 +338,27 @@ fn checksum(bytes: &[u8]) -> u64 {
     let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_saved_leaves_nothing_behind() {
+        let directory = std::env::temp_dir().join(format!("rwl-unsaved-{}", std::process::id()));
+        // In the place of the file there is something that cannot be replaced.
+        fs::create_dir_all(directory.join("done")).expect("writable");
+        let saving = Saving {
+            directory: directory.clone(),
+            resume: false,
+            identity: Vec::new(),
+            interval: Duration::ZERO,
+        };
+        let checkpoint = Checkpoint { saving, last: Mutex::new(Instant::now()) };
+        let outcome = checkpoint.write_done(1, &[true], false);
+        assert!(matches!(outcome, Err(Stop::Failed(_))), "{outcome:?}");
+        let left: Vec<_> = fs::read_dir(&directory).expect("there").flatten().map(|e| e.file_name()).collect();
+        assert_eq!(left, ["done"]);
+        fs::remove_dir_all(&directory).expect("our own");
+    }
+}
