@@ -69,7 +69,7 @@ impl Layout {
         };
         // What stands in the two halves of vectors, in whole ones, and at each place.
         let mut halves: [Vec<u64>; 2] = Default::default();
-        let (mut wholes, mut marks) = (Vec::new(), Vec::new());
+        let (mut wholes, mut marks) = (Vec::new(), Vec::with_capacity(states as usize * len));
         for state in (0..states).filter(|&state| all[state as usize] == len) {
             let shape = shape_of(&mut shapes, state);
             let Shape { plan, .. } = shapes.get(shape);
