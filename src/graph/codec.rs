@@ -311,10 +311,9 @@ impl Codec {
 
     /// Reads the vector of a state over that of the last one, where they differ.
     fn unfold(&mut self, store: &Store, root: (u32, u32)) {
-        let word = vector::start(store, root).0;
-        let is_same = self.shape != NO_SHAPE && self.shapes.get(self.shape).word == word;
+        let is_same = self.has_last_shape(store, root);
         if !is_same {
-            self.shape = self.shapes.of_word(store, word);
+            self.shape = self.shapes.of_word(store, vector::start(store, root).0);
         }
         let Shape { len, plan, .. } = self.shapes.get(self.shape);
         let steps = &plan.steps;
@@ -341,6 +340,27 @@ impl Codec {
                     is_changed[child] = true;
                 }
             }
+        }
+    }
+
+    /// Has the vector of a state the same first word as that of the last one? It is looked for as far down
+    /// as they differ.
+    #[inline]
+    fn has_last_shape(&self, store: &Store, root: (u32, u32)) -> bool {
+        if self.shape == NO_SHAPE {
+            return false;
+        }
+        let Shape { len, plan, .. } = self.shapes.get(self.shape);
+        let (mut left, mut step) = (root.0, plan.steps.len() - 1);
+        loop {
+            let place = plan.steps[step].0 as usize;
+            if self.values[place] == left {
+                return true;
+            }
+            if place < *len || !vector::is_inner(left) {
+                return false;
+            }
+            (left, step) = (store.part(left >> 2).0, place - len);
         }
     }
 

@@ -107,9 +107,11 @@ enum Given {
     Encoded,
 }
 
-/// Bytes for what is remembered of single elements: twice as many as the elements themselves take, or little.
+/// Bytes for what is remembered of single elements: twice as many as the elements themselves take; more
+/// where these are all that the store has, since states are forgotten; or little.
 fn recent_max(store: &Store) -> usize {
-    (2 * store.part_bytes()).max(1 << 20)
+    let times = if store.is_empty() { 4 } else { 2 };
+    (times * store.part_bytes()).max(1 << 20)
 }
 
 /// What a thread has besides.

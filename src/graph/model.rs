@@ -65,7 +65,8 @@ pub enum CaseValue {
     Computed(usize),
 }
 
-/// Smaller changes of a thread's own memory are not worth telling.
+/// A thread tells how much memory of its own it has after so many jobs; smaller changes are not worth it.
+const TELL_EVERY: u32 = if cfg!(debug_assertions) { 1 } else { 16 };
 const BYTES_STEP: usize = 1 << 12;
 
 /// See the head of this file.
@@ -193,6 +194,7 @@ impl System for Model {
             kept: self.kept.reader(),
             ready: None,
             bytes: 0,
+            jobs: 0,
             epoch: 0,
             is_counted: true,
         }
@@ -210,8 +212,9 @@ pub struct ModelWorker<'a> {
     kept: Reader<'a, Store>,
     /// Made when there is something to do.
     ready: Option<Ready>,
-    /// What it last said about its memory.
+    /// What it last said about its memory, and how much it has done.
     bytes: usize,
+    jobs: u32,
     /// The model's epoch when it was made.
     epoch: u64,
     /// Do its rewrites count?
@@ -341,10 +344,13 @@ impl ModelWorker<'_> {
             ready.explorer.machine.rewrites = 0;
             let outcome = job(ready, &model.setup, &store, &self.kept);
             drop(store);
-            let bytes = ready.explorer.bytes();
-            if bytes.abs_diff(self.bytes) > BYTES_STEP {
-                model.worker_bytes.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
-                self.bytes = bytes;
+            self.jobs = self.jobs.wrapping_add(1);
+            if self.jobs % TELL_EVERY == 0 {
+                let bytes = ready.explorer.bytes();
+                if bytes.abs_diff(self.bytes) > BYTES_STEP {
+                    model.worker_bytes.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
+                    self.bytes = bytes;
+                }
             }
             match outcome {
                 Ok(Ok(result)) => {

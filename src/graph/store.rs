@@ -178,11 +178,16 @@ impl Store {
     pub fn put_part(&self, spares: &mut Spares, left: u32, right: u32) -> Result<u32, Full> {
         let pair = join(left, right);
         let hash = hash(pair);
-        let recent = &mut spares.recent[(hash >> 32) as usize % RECENT];
-        if recent.0 != pair {
-            *recent = (pair, self.parts.find_or_put_hashed(&mut spares.parts, pair, hash)?.0);
-        }
-        Ok(recent.1)
+        let recent = &spares.recent[(hash >> 32) as usize % RECENT];
+        if recent.0 == pair { Ok(recent.1) } else { self.put_other_part(spares, pair, hash) }
+    }
+
+    /// The same for a part that was not found lately.
+    #[inline(never)]
+    fn put_other_part(&self, spares: &mut Spares, pair: u64, hash: u64) -> Result<u32, Full> {
+        let number = self.parts.find_or_put_hashed(&mut spares.parts, pair, hash)?.0;
+        spares.recent[(hash >> 32) as usize % RECENT] = (pair, number);
+        Ok(number)
     }
 
     /// Asks for parts of the states after one, which will probably be decoded next: the upper

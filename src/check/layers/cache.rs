@@ -31,8 +31,11 @@ pub struct Table {
     words: Box<[AtomicU64]>,
     skipped: usize,
     buckets: usize,
-    /// Automaton states are in groups of eight; each group has its part of the buckets.
+    /// Automaton states are in groups of eight; each group has its part of the buckets, so many.
     groups: usize,
+    share: usize,
+    /// While so many entries are made, time goes on by one.
+    tick: usize,
     /// Entries in use, and entries that were made, as far as the threads have said.
     used: AtomicUsize,
     made: AtomicUsize,
@@ -136,7 +139,8 @@ impl Table {
         let zero = || AtomicUsize::new(0);
         let words = AtomicU64::zeros((buckets + 1) * WORDS);
         let skipped = words.as_ptr().align_offset(BUCKET_BYTES).min(WORDS);
-        Table { words, skipped, buckets, groups, used: zero(), made: zero() }
+        let tick = (buckets * WAYS / TIMES).max(1);
+        Table { words, skipped, buckets, groups, share: buckets / groups, tick, used: zero(), made: zero() }
     }
 
     fn capacity(&self) -> usize {
@@ -151,9 +155,8 @@ impl Table {
 
     #[inline]
     fn bucket(&self, state: Sprout, group: u32) -> Bucket<'_> {
-        let count = self.buckets / self.groups;
-        let place = (u128::from(hash(state)) * count as u128) >> 64;
-        self.at(group as usize * count + place as usize)
+        let place = (u128::from(hash(state)) * self.share as u128) >> 64;
+        self.at(group as usize * self.share + place as usize)
     }
 
     /// Asks for the memory where a state will be looked for.
@@ -173,14 +176,14 @@ impl Table {
     /// Remembers, for some time, that no accepted run starts from the state with these automaton
     /// states. Says whether it took a free entry.
     pub fn insert(&self, state: Sprout, (group, mask): Group) -> bool {
-        let now = self.made.load(Ordering::Relaxed) / (self.capacity() / TIMES).max(1);
+        let now = self.made.load(Ordering::Relaxed) / self.tick;
         self.bucket(state, group).insert(state, mask, now as u8)
     }
 
     /// A larger table with the same entries.
     fn moved(&self, buckets: usize, threads: usize) -> Table {
         let mut table = Table::new(buckets, self.groups);
-        let (count, larger) = (self.buckets / self.groups, buckets / self.groups);
+        let (count, larger) = (self.share, table.share);
         // What is in one bucket goes into several that get nothing from others, or else one thread must do it.
         let is_apart = larger.is_multiple_of(count) && self.buckets >= PARALLEL_MIN;
         let used = AtomicUsize::new(0);
@@ -211,6 +214,12 @@ fn hash(state: Sprout) -> u64 {
     (hash ^ hash >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
 
+/// How many entries of a bucket are in use: they are added one behind the other, and none is ever free again.
+#[inline]
+fn used(masks: u128) -> usize {
+    (u128::BITS - masks.leading_zeros()).div_ceil(8) as usize
+}
+
 impl Bucket<'_> {
     /// The automaton states and the times of the entries, a byte for each.
     #[inline]
@@ -226,10 +235,12 @@ impl Bucket<'_> {
         self.0[14].store(times as u64, Ordering::Relaxed);
     }
 
+    #[inline]
     fn find(&self, state: Sprout, masks: u128) -> Option<usize> {
-        let is_it =
-            |&i: &usize| self.0[i].load(Ordering::Relaxed) == state.0 && (masks >> (8 * i)) as u8 != 0;
-        (0..WAYS).find(is_it)
+        let is_it = |(i, word): (usize, &AtomicU64)| {
+            word.load(Ordering::Relaxed) == state.0 && (masks >> (8 * i)) as u8 != 0
+        };
+        self.0[..used(masks).min(WAYS)].iter().enumerate().position(is_it)
     }
 
     /// The automaton states that are verified for a state.
@@ -279,8 +290,7 @@ impl Bucket<'_> {
     /// a free entry.
     fn append(&self, state: Sprout, mask: u8) -> bool {
         let (masks, times) = self.bytes();
-        // So far entries were only added, one behind the other.
-        let place = (u128::BITS - masks.leading_zeros()).div_ceil(8) as usize;
+        let place = used(masks);
         if place >= WAYS {
             return self.insert(state, mask, 0);
         }

@@ -357,7 +357,8 @@ mod tests {
         let checkpoint = Checkpoint { saving, last: Mutex::new(Instant::now()) };
         let outcome = checkpoint.write_done(1, &[true], false);
         assert!(matches!(outcome, Err(Stop::Failed(_))), "{outcome:?}");
-        let left: Vec<_> = fs::read_dir(&directory).expect("there").flatten().map(|e| e.file_name()).collect();
+        let left: Vec<_> =
+            fs::read_dir(&directory).expect("there").flatten().map(|e| e.file_name()).collect();
         assert_eq!(left, ["done"]);
         fs::remove_dir_all(&directory).expect("our own");
     }

@@ -350,9 +350,10 @@ impl<'a, R: Region> Part<'a, R> {
         let edges = &reader.automaton.edges[at as usize];
         // Its transitions are the last ones as long as the walk is here.
         let count = self.transitions.len() - start as usize;
-        let first = count * self.thread / self.shared.budget.threads;
+        let first = if self.thread == 0 { 0 } else { count * self.thread / self.shared.budget.threads };
         while (cursor.0 as usize) < count {
-            let place = (first + cursor.0 as usize) % count;
+            let place = first + cursor.0 as usize;
+            let place = if place < count { place } else { place - count };
             let (rule, target) = self.transitions[start as usize + place];
             while let Some(edge) = edges.get(cursor.1 as usize) {
                 cursor.1 += 1;
