@@ -107,11 +107,14 @@ enum Given {
     Encoded,
 }
 
-/// Bytes for what is remembered of single elements: twice as many as the elements themselves take; more
-/// where these are all that the store has, since states are forgotten; or little.
+const RECENT_FEW: usize = 1 << 20;
+const RECENT_MANY: usize = 1 << 26;
+
+/// Bytes for what is remembered of single elements: twice as many as the elements themselves take, or four times
+/// where these are all that the store has, since states are forgotten; but where there are very many, as many.
 fn recent_max(store: &Store) -> usize {
-    let times = if store.is_empty() { 4 } else { 2 };
-    (times * store.part_bytes()).max(1 << 20)
+    let (bytes, times) = (store.part_bytes(), if store.is_empty() { 4 } else { 2 });
+    (times * bytes).min(RECENT_MANY).max(bytes).max(RECENT_FEW)
 }
 
 /// What a thread has besides.
