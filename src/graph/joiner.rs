@@ -111,10 +111,12 @@ const RECENT_FEW: usize = 1 << 20;
 const RECENT_MANY: usize = 1 << 26;
 
 /// Bytes for what is remembered of single elements: twice as many as the elements themselves take, or four times
-/// where these are all that the store has, since states are forgotten; but where there are very many, as many.
-fn recent_max(store: &Store) -> usize {
+/// where these are all that the store has, since states are forgotten; but where there are very many, as many, and
+/// never more than a sixteenth of the memory that may be used (of which the machine knows the number of words).
+fn recent_max(store: &Store, machine: &Machine) -> usize {
     let (bytes, times) = (store.part_bytes(), if store.is_empty() { 4 } else { 2 });
-    (times * bytes).min(RECENT_MANY).max(bytes).max(RECENT_FEW)
+    let wanted = (times * bytes).min(RECENT_MANY).max(bytes);
+    wanted.min(machine.memory_max / 4).max(RECENT_FEW)
 }
 
 /// What a thread has besides.
@@ -283,7 +285,7 @@ impl Joiner {
         machine.rewrites = before;
         let (info, known) = self.elements.add(class, &self.values);
         if !is_partial {
-            self.elements.note(&mut self.recent, word, known, recent_max(store));
+            self.elements.note(&mut self.recent, word, known, recent_max(store, machine));
         }
         Ok(info)
     }

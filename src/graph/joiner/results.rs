@@ -133,7 +133,7 @@ impl Joiner {
             let is_alike = word_sort(store, heap, &theory.symbols, word) == self.soup.sort(position.into());
             let change = Change { word, is_alike, rewrites };
             let from = sources(&self.parts()[i], &self.loops);
-            change.put(&mut self.recent, first + i as u8, from, recent_max(store));
+            change.put(&mut self.recent, first + i as u8, from, recent_max(store, hands.machine));
             self.made[i] = Ok(change);
         }
         self.new.clear();
