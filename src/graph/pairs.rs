@@ -15,8 +15,10 @@
 //! the table for himself calls [`Pairs::grow`]. The index is then made anew from the array, in
 //! its old memory and some more.
 
+use std::ops::Range;
+
 use super::segments::Segments;
-use super::sync::{AtomicU32, AtomicU64, LINE, Line, Ordering, prefetch};
+use super::sync::{AtomicU32, AtomicU64, LINE, Line, Ordering, prefetch, prefetch_to_write};
 
 /// The table must grow before it takes another pair; then try again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +60,7 @@ impl Default for Spare {
 /// Eight cache lines of pairs.
 const BATCH: u32 = 64;
 /// While the index is made, so many pairs ahead are asked for.
-const AHEAD: u32 = 16;
+const AHEAD: usize = 16;
 
 /// What stands at numbers that are not in use. As a pair it may only have the number 0.
 pub const HOLE: u64 = u64::MAX;
@@ -211,10 +213,10 @@ impl Pairs {
         prefetch(self.entries.get(number));
     }
 
-    /// Asks for the memory where the search for a pair will start.
+    /// Asks for the memory where the search for a pair will start. It will probably be put there.
     #[inline]
     pub fn prefetch(&self, left: u32, right: u32) {
-        prefetch(self.line(Probe::new(hash(join(left, right)), self.lines).line));
+        prefetch_to_write(self.line(Probe::new(hash(join(left, right)), self.lines).line));
     }
 
     /// Asks for the pair that the search for a pair will probably find. The memory where it
@@ -271,11 +273,11 @@ impl Pairs {
     /// Makes room for half as many pairs more, or for three times as many where there are few.
     pub fn grow(&mut self) -> Result<(), TooMany> {
         self.enlarge()?;
-        self.index(0..self.count());
+        self.index(0..self.lines);
         Ok(())
     }
 
-    /// The same, with an empty index: [`Pairs::index`] must follow for all numbers.
+    /// The same, with an empty index: [`Pairs::index`] must follow for all lines.
     pub fn enlarge(&mut self) -> Result<(), TooMany> {
         if self.limit >= self.max {
             return Err(TooMany);
@@ -284,25 +286,45 @@ impl Pairs {
         Ok(())
     }
 
-    /// Puts pairs that have numbers into the index, where they are not yet.
-    pub fn index(&self, numbers: std::ops::Range<u32>) {
-        let pair_of = |number: u32| self.entries.get(number).load(Ordering::Relaxed);
-        for number in numbers.clone() {
-            if number + AHEAD < numbers.end {
-                prefetch(self.line(Probe::new(hash(pair_of(number + AHEAD)), self.lines).line));
-            }
-            let pair = pair_of(number);
-            if pair == HOLE && number != 0 {
+    /// Lines of the index.
+    pub fn lines(&self) -> usize {
+        self.lines
+    }
+
+    /// Puts the pairs whose search starts in some lines of the index there. (Threads that share out the lines
+    /// hardly ever write to the same ones, as they would if they shared out the pairs.)
+    pub fn index(&self, lines: Range<usize>) {
+        // Those whose memory has been asked for: hashes and what to write.
+        let mut waiting = [(0, 0); AHEAD];
+        let mut count = 0;
+        for number in 0..self.count() {
+            let pair = self.entries.get(number).load(Ordering::Relaxed);
+            let hash = hash(pair);
+            let line = Probe::new(hash, self.lines).line;
+            if !lines.contains(&line) || pair == HOLE && number != 0 {
                 continue;
             }
-            let hash = hash(pair);
-            let value = self.marks(hash).1 | (number + 1);
-            let put = || {
-                let slot = self.slot(self.place_with(hash, 0));
-                slot.compare_exchange(0, value, Ordering::Relaxed, Ordering::Relaxed)
-            };
-            while put().is_err() {}
+            prefetch_to_write(self.line(line));
+            let next = (hash, self.marks(hash).1 | (number + 1));
+            let (hash, value) = std::mem::replace(&mut waiting[count % AHEAD], next);
+            if count >= AHEAD {
+                self.fill(hash, value);
+            }
+            count += 1;
         }
+        for i in count.saturating_sub(AHEAD)..count {
+            let (hash, value) = waiting[i % AHEAD];
+            self.fill(hash, value);
+        }
+    }
+
+    /// Writes to the first empty slot on the way of a search.
+    fn fill(&self, hash: u64, value: u32) {
+        let put = || {
+            let slot = self.slot(self.place_with(hash, 0));
+            slot.compare_exchange(0, value, Ordering::Relaxed, Ordering::Relaxed)
+        };
+        while put().is_err() {}
     }
 
     fn lines_next(&self) -> usize {

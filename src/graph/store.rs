@@ -301,8 +301,8 @@ impl Store {
                 continue;
             }
             table.enlarge()?;
-            let (table, count) = (&*table, table.count() as usize);
-            share_out(threads, count, |part| table.index(part.start as u32..part.end as u32));
+            let table = &*table;
+            share_out(threads, table.lines(), |lines| table.index(lines));
         }
         self.reserve();
         Ok(())
