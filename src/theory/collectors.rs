@@ -93,9 +93,11 @@ impl Compiler<'_> {
             self.asm.emit_to(Op::Jump, 0, 0, done);
             self.asm.place(build);
         }
-        let path = leaf.path.clone();
+        // Its register is used again: the variable has no value afterwards.
+        let (path, vars) = (leaf.path.clone(), leaf.vars.len());
         self.build_collector(leaf, frame);
         leaf.path = path;
+        leaf.vars.truncate(vars);
         self.asm.place(done);
     }
 
@@ -147,7 +149,7 @@ impl Compiler<'_> {
     }
 
     /// The variables of a right-hand side, except for those in elements of multisets that stand
-    /// like that on the left, which are taken from there.
+    /// like that on the left, which are taken from there (unless they are evaluated once more, or left alone).
     pub(super) fn vars_of_changed(&self, lhs: &Tree, rhs: &Tree) -> Vec<Var> {
         let is_bag = |tree: &Tree, at: usize| {
             tree.node(at).op().is_some_and(|op| self.sy.class(op.0) == Class::AssocComm)
@@ -157,7 +159,10 @@ impl Compiler<'_> {
         let mut vars = Vec::new();
         let mut work = vec![rhs.root()];
         while let Some(at) = work.pop() {
-            let is_kept = rhs.node(at).arity() > 0 && elements.iter().any(|&e| lhs.same(e, rhs, at));
+            let is_kept = rhs.node(at).arity() > 0
+                && elements.iter().any(|&e| lhs.same(e, rhs, at))
+                && !self.is_result_left
+                && !self.counts_again(&rhs.nodes()[rhs.range(at)]);
             match rhs.node(at) {
                 Node::Var(var) => vars.push(*var),
                 _ if is_kept && !is_bag(rhs, at) => {}
