@@ -19,7 +19,7 @@ const SIGNATURE: &str = "  protecting NAT . sorts Low El Soup List St . subsorts
   op total : Soup -> Nat . eq total(none) = 0 . eq total(n(I) S) = I + total(S) . eq total(E S) = total(S) [owise] .
 ";
 
-const MEMBERSHIPS: &str = "  mb n(0) : Low . cmb q(I) : Low if I < 2 .\n";
+const MEMBERSHIPS: &str = "  mb n(0) : Low . cmb q(I) : Low if I < 2 . mb box(n(0) S) : Low .\n";
 
 /// An element without variables.
 fn element(random: &mut Random, depth: usize) -> String {
@@ -74,6 +74,8 @@ const PLACES: &[(&str, &str)] = &[
     ("{box(@ S) # T}", "{box(# S) @ T}"),
     ("box(@ S) #", "box(# S) @"),
     ("box(@ S) #", "box(@ # S)"),
+    ("box(@ S) #", "# box(@ S)"),
+    ("box(@ S) # box(T)", "box(T) box(@ S) #"),
     ("box(@ # S)", "@ box(# S)"),
     ("box(@ S) box(# T)", "box(S) box(@ # T)"),
     ("box(@ S)", "box(S) @"),
