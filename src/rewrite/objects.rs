@@ -104,6 +104,14 @@ impl Machine {
         let mut objects: Vec<usize> = (0..size).filter(|&i| parts[i] == Part::Object).collect();
         let name = |machine: &Machine, i: usize| machine.name_of(sy, machine.kept[start + i]).expect("named");
         objects.sort_by(|&a, &b| self.heap.compare(sy, name(self, a), name(self, b)));
+        // Of several objects with one name only the first gets messages, as in Maude.
+        objects.dedup_by(|&mut later, &mut first| {
+            let is_same = self.heap.equal(sy, name(self, first), name(self, later));
+            if is_same {
+                parts[later] = Part::Other;
+            }
+            is_same
+        });
         // Letters by the hash of the addressee.
         let mut boxes: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
         for letter in (0..size).filter(|&i| parts[i] == Part::Letter) {
