@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Failure, Layer, Refused, Subject, Verdict, walk};
+use super::{Layer, Outcome, Refused, Subject, Verdict, walk};
 use crate::base::{Diagnostic, Severity};
 use crate::check::layers::{self, Layers};
 use crate::check::{CheckError, Fairness, replay};
@@ -45,20 +45,15 @@ impl Interpreter {
             let subject = Subject { module, setup: &setup, formula: claim.formula, element: None };
             let watcher = host.progress_channel().map(watcher);
             let watcher = watcher.as_ref().map(|watcher| watcher as layers::Watcher);
-            let outcome = match self.check_by_revising(&subject, formulas, depths, watcher) {
+            let checked = self.check_by_revising(&subject, formulas, depths, watcher);
+            let is_revised = checked.is_ok();
+            let outcome = match checked {
                 Ok(Ok(outcome)) => outcome,
-                Ok(Err(Failure::Check(error))) => {
+                Ok(Err(error)) => {
                     self.check_failed(host, &error);
                     continue;
                 }
-                Ok(Err(Failure::Stop(Stop::Interrupted(interrupt)))) | Err(Refused::Stopped(interrupt)) => {
-                    return self.stopped_at(host, None, interrupt);
-                }
-                Ok(Err(Failure::Stop(stop))) => {
-                    let error = refuse(&self.unknown(&stop));
-                    self.say(host, &error);
-                    continue;
-                }
+                Err(Refused::Stopped(interrupt)) => Outcome::stopped(Stop::Interrupted(interrupt)),
                 Err(refused) => {
                     let name = claim.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
                     let what = format!("cannot check {name}{} in {} by revising it", claim.text, module.name);
@@ -67,13 +62,14 @@ impl Interpreter {
                     continue;
                 }
             };
+            let revised = is_revised.then(|| self.modules.declaration(revised_name(module.name))).flatten();
             let mut report = CheckReport {
                 name: claim.name.clone(),
                 module: module.name.to_string(),
                 init: init.clone(),
                 formula: claim.text.clone(),
                 method: Some(Method::Revise.text()),
-                revised: self.modules.declaration(revised_name(module.name)).map(|decl| show_module(decl)),
+                revised: revised.map(|decl| show_module(decl)),
                 layers: outcome.layers.iter().map(layer).collect(),
                 states: outcome.explored,
                 rewrites: claim.rewrites + outcome.rewrites,
