@@ -138,11 +138,13 @@ pub fn failed(claim: &Claim, ended: Ended, reason: &str) -> ClaimReport {
     ClaimReport { ended, ..checked(claim, Verdict::Unknown, answer.json()) }
 }
 
-/// The first error among messages in JSON, with its place; otherwise the first line, or else the other
-/// text.
+/// The first error among messages in JSON, with its place, or the first message if none is an error;
+/// otherwise the first line, or else the other text.
 fn said(messages: &str, otherwise: &str) -> String {
     let objects = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let Some(error) = objects.into_iter().find(|object| object["severity"] == "error") else {
+    let objects: Vec<Value> = objects.filter(|object| object["message"].is_string()).collect();
+    let error = objects.iter().find(|object| object["severity"] == "error");
+    let Some(error) = error.or(objects.first()) else {
         let first = messages.lines().map(str::trim).find(|line| !line.is_empty());
         return first.unwrap_or(otherwise).trim_start_matches("error: ").to_owned();
     };
@@ -177,6 +179,7 @@ mod tests {
         let error = r#"{"severity": "warning", "message": "w"}
 {"severity": "error", "message": "no sort", "file": "a.rwl", "line": 3, "column": 7}"#;
         assert_eq!(said(error, "x"), "a.rwl:3:7: no sort");
+        assert_eq!(said(r#"{"severity": "warning", "message": "no time", "file": null}"#, "x"), "no time");
         assert_eq!(said("\nerror: no memory\nmore\n", "x"), "no memory");
         assert_eq!(said("", "x"), "x");
     }

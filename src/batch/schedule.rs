@@ -218,7 +218,8 @@ fn folder(name: &str) -> String {
     format!("{legible}-{hash:016x}")
 }
 
-/// Reads the specification, the initial state and the formula of each claim, without checking anything;
+/// Reads the specification, the initial state and the formula of each claim, and revises the module if that
+/// is its method, without checking anything;
 /// what is said about those that cannot be checked, with their places. `format` is that of messages.
 pub fn rehearse(claims: &[Claim], program: &Path, threads: usize, format: [&str; 4]) -> Vec<(usize, String)> {
     let (next, mistakes) = (Mutex::new(0..claims.len()), Mutex::new(Vec::new()));
@@ -230,7 +231,7 @@ pub fn rehearse(claims: &[Claim], program: &Path, threads: usize, format: [&str;
                         break;
                     };
                     let mut command = Command::new(program);
-                    command.args(claims[place].statement()).args(["--automaton", "hoa", "-q"]).args(format);
+                    command.args(claims[place].arguments()).args(["--automaton", "hoa", "-q"]).args(format);
                     let Ok(output) = command.stdin(Stdio::null()).output() else { continue };
                     if output.status.code() == Some(2) {
                         let said = String::from_utf8_lossy(&output.stderr).into_owned();

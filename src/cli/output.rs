@@ -159,6 +159,9 @@ impl Sink {
     /// Replaces the line about progress.
     fn progress(&mut self, line: &str) {
         self.has_progress = true;
+        // A line that goes to the edge would break, and the next one scroll.
+        let room = columns().map_or(usize::MAX, |columns| columns.saturating_sub(1));
+        let line: String = line.chars().take(room).collect();
         let _ = io::stderr().write_all(format!("\r{line}\x1b[K").as_bytes());
     }
 
@@ -290,6 +293,14 @@ impl Host for Output {
         }
         Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
     }
+}
+
+/// How wide the terminal is, if standard error is one.
+fn columns() -> Option<usize> {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the call only writes to the struct it is given.
+    let result = unsafe { libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    (result == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
 /// Processor time of the process.

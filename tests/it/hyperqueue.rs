@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::jobs::{Directory, json, plan};
@@ -114,25 +114,50 @@ fn in_project(name: &str) -> String {
     if name.contains('/') && path.exists() { path.display().to_string() } else { name.to_owned() }
 }
 
-/// The README's line, but for where the programs are.
-#[test]
-fn the_line_of_the_readme_runs_all_jobs() {
-    let Some(python) = python() else { return };
+/// Runs the README's line where the jobs are, but for where the programs are.
+fn run_the_line_of_the_readme(python: &str, directory: &Directory) -> Output {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(project.join("README.md")).expect("it is there");
     let line =
         readme.lines().find(|line| line.starts_with("$ ls jobs/*.job")).expect("a line for HyperQueue");
-    let script = format!("{} {}/tests", in_project(&python), project.display());
+    let script = format!("{} {}/tests", in_project(python), project.display());
     let line = line.trim_start_matches("$ ").replace("python tests", &script);
     let line = line.replace("'s/^/rwl job run /'", &format!("'s|^|{RWL} job run |'"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &line]).current_dir(&directory.0);
+    crate::support::run(&mut shell, "", Duration::from_secs(120)).expect("it ends")
+}
+
+#[test]
+fn the_line_of_the_readme_runs_all_jobs() {
+    let Some(python) = python() else { return };
     let directory = Directory::new("hyperqueue-line");
     let into = directory.place("jobs");
     let args = ["--module", "QLOCK-CHECK", "--init", "init4", "--formula", "lofree"];
     plan("qlock", &[&args[..], &["--layers", "2", "--jobs", "3"]].concat(), &into);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &line]).current_dir(&directory.0);
-    let output = crate::support::run(&mut shell, "", Duration::from_secs(120)).expect("it ends");
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = run_the_line_of_the_readme(&python, &directory);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let (code, objects, _) = json(&["plan", "collect", &into]);
     assert_eq!((code, objects[0]["verdict"].as_str()), (0, Some("holds")));
+}
+
+#[test]
+fn a_violation_does_not_stop_other_jobs_and_a_job_that_cannot_be_done_is_told() {
+    let Some(python) = python() else { return };
+    let directory = Directory::new("hyperqueue-violated");
+    let into = directory.place("jobs");
+    let args = ["--module", "FQLOCK-CHECK", "--init", "init4", "--formula", "lofree", "--formula", "mutex"];
+    let (_, count) = plan("qlock", &[&args[..], &["--layers", "2", "--jobs", "3"]].concat(), &into);
+    let output = run_the_line_of_the_readme(&python, &directory);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results = || {
+        let names = fs::read_dir(&into).expect("it is there").flatten().map(|entry| entry.path());
+        names.filter(|path| path.extension().is_some_and(|extension| extension == "result")).count()
+    };
+    assert_eq!(results(), count, "every job is done");
+    let (code, objects, _) = json(&["plan", "collect", &into]);
+    let verdicts: Vec<_> = objects.iter().map(|object| object["verdict"].as_str()).collect();
+    assert_eq!((code, &verdicts[..]), (1, &[Some("violated"), Some("holds")][..]));
+    fs::write(format!("{into}/0.job"), "no job").expect("writable");
+    assert_eq!(run_the_line_of_the_readme(&python, &directory).status.code(), Some(1));
 }

@@ -241,3 +241,19 @@ fn an_interrupt_stops_a_layered_check_and_keeps_its_layers() {
     assert!(screen.contains("Analyzer:\n  currentDepth: 7\n  depthList: 2 2 3\n"), "{screen}");
     assert!(screen.contains("result NzNat: 42"), "{screen}");
 }
+
+/// A line about progress that is wider than the screen would scroll it.
+#[test]
+fn progress_fits_the_screen() {
+    let spec = concat!(env!("CARGO_MANIFEST_DIR"), "/specs/qlock.rwl");
+    let line = format!(
+        "stty cols 40; {RWL} check {spec} --module QLOCK-CHECK --init init9 --formula lofree --threads 1 --time 1.5"
+    );
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env("NO_COLOR", "1");
+    let output = run(&mut command, "", Duration::from_secs(60)).expect("it ends");
+    let shown = text(&output.stdout);
+    let progress: Vec<&str> = shown.split('\r').filter_map(|line| line.strip_suffix("\x1b[K")).collect();
+    let widest = progress.iter().map(|line| line.chars().count()).max();
+    assert_eq!(widest, Some(39), "{progress:?}");
+}

@@ -182,6 +182,20 @@ fn what_cannot_be_revised_is_said() {
     }
 }
 
+/// The limit may be reached while a formula is checked, and is reached for all that follow.
+#[test]
+fn what_is_not_finished_is_unknown_and_says_why() {
+    let tas = ["--module", "TAS-CHECK", "--init", "init8", "--formula", "lofree", "--formula", "<> inCs1"];
+    let limits = ["--layers", "4 4", "--time", "0.5", "--threads", "1"];
+    let (code, objects, errors) = check(&spec("tas"), "revise", &[&tas[..], &limits].concat());
+    assert_eq!((code, objects.len(), errors.as_str()), (3, 2, ""));
+    for object in &objects {
+        let told = [&object["verdict"], &object["reason"]].map(Value::as_str);
+        assert_eq!(told, [Some("unknown"), Some("the time limit was reached")], "{object}");
+    }
+    assert_eq!(objects[1]["formula"], "<> inCs1");
+}
+
 /// A file that is gone afterwards.
 struct Temporary(PathBuf);
 

@@ -100,12 +100,12 @@ impl Checkpoint {
         let checkpoint = Checkpoint { saving, last: Mutex::new(Instant::now()) };
         let directory = &checkpoint.saving.directory;
         fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
-        let exists = checkpoint.path(Some(0)).exists();
-        match (checkpoint.saving.resume, exists) {
-            (false, true) => return Err(CheckpointError::Exists(directory.clone())),
+        let files = checkpoint.files()?;
+        match (checkpoint.saving.resume, files.is_empty()) {
+            (false, false) => return Err(CheckpointError::Exists(directory.clone())),
             // It may have ended before anything was saved.
-            (_, false) => return Ok((checkpoint, Saved::default())),
-            (true, true) => {}
+            (_, true) => return Ok((checkpoint, Saved::default())),
+            (true, false) => {}
         }
         let mut saved = Saved::default();
         while let Some(bytes) = checkpoint.read(Some(saved.boundaries.len()))? {
@@ -120,6 +120,11 @@ impl Checkpoint {
                 Err(_) => return Err(CheckpointError::Io(path, "there is no room for it".to_owned())),
             }
         }
+        // What comes after a gap is no use, and may be somebody else's.
+        let next = checkpoint.path(Some(saved.boundaries.len()));
+        if saved.boundaries.is_empty() || files.iter().any(|file| is_layer(file) && *file > next) {
+            return Err(CheckpointError::Damaged(next));
+        }
         if let Some(bytes) = checkpoint.read(None)? {
             let mut cursor = Cursor(&bytes);
             let count = saved.boundaries.last().map_or(0, |(boundary, _)| boundary.level.len());
@@ -131,6 +136,17 @@ impl Checkpoint {
             saved.done = Some(cursor.0.iter().map(|&byte| byte != 0).collect());
         }
         Ok((checkpoint, saved))
+    }
+
+    /// The files of boundaries and of the final layer that are there.
+    fn files(&self) -> Result<Vec<PathBuf>, CheckpointError> {
+        let directory = &self.saving.directory;
+        let entries = fs::read_dir(directory).map_err(|error| io(directory, error))?;
+        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        let paths: Result<Vec<PathBuf>, _> = paths.collect();
+        let mut paths = paths.map_err(|error| io(directory, error))?;
+        paths.retain(|path| is_layer(path) || *path == self.path(None));
+        Ok(paths)
     }
 
     /// The file of a boundary, or of the final layer.
@@ -219,6 +235,12 @@ impl Checkpoint {
         }
         Ok(Some(payload))
     }
+}
+
+/// Is it the file of a boundary, written whole?
+fn is_layer(path: &Path) -> bool {
+    let number = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("layer-"));
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn io(path: &Path, error: std::io::Error) -> CheckpointError {

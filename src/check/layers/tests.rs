@@ -739,6 +739,20 @@ fn damaged_and_foreign_checkpoints_are_refused() {
         assert!(matches!(run(saving(&directory.0, true), &[1, 1]), Err(Error::Checkpoint(_))));
         fs::write(&path, &good).expect("writable");
     }
+    // Whatever comes after a gap is left alone, resumed or not.
+    for name in &names[..3] {
+        let path = directory.0.join(name);
+        let good = fs::read(&path).expect("was saved");
+        fs::remove_file(&path).expect("our own");
+        assert!(matches!(
+            run(saving(&directory.0, true), &[1, 1]),
+            Err(Error::Checkpoint(CheckpointError::Damaged(_)))
+        ));
+        let exists = Error::Checkpoint(CheckpointError::Exists(directory.0.clone()));
+        assert_eq!(run(saving(&directory.0, false), &[1, 1]), Err(exists));
+        assert!(!path.exists(), "{name}");
+        fs::write(&path, &good).expect("writable");
+    }
     assert_eq!(run(saving(&directory.0, true), &[1, 1]).expect("an answer").verdict, Verdict::Holds);
 }
 

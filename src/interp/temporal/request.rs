@@ -82,17 +82,17 @@ impl Interpreter {
     ) -> Option<()> {
         let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, request, module)?;
         if let Some(format) = request.automaton {
+            if request.layers.as_ref().is_some_and(|layers| layers.method == Method::Revise)
+                && !self.can_be_revised(host, module, &setup, &fairness, &claims, &mut formulas)
+            {
+                return None;
+            }
             self.show_automata(host, module, format, &claims, &mut formulas, &setup.props);
             return Some(());
         }
         if let Some(layers) = request.layers.as_ref().filter(|layers| layers.method == Method::Revise) {
-            if fairness.is_none() {
+            if self.knows_no_fairness(host, &fairness) {
                 self.check_revised(host, module, setup, layers, &claims, &mut formulas);
-            } else {
-                let message = "the method revise knows no fairness".to_owned();
-                let hint = "leave out --method, or --fair-weak and --fair-strong";
-                let error = Diagnostic::new(Severity::Error, "revise", message, None);
-                self.say(host, &error.hint(hint));
             }
             return Some(());
         }

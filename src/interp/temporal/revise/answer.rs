@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Failure, Layer, Refused, Subject, Verdict, walk};
+use super::{Layer, Outcome, Refused, Subject, Verdict, walk};
 use crate::base::{Diagnostic, Severity};
 use crate::check::layers::{self, Layers};
 use crate::check::{CheckError, Fairness, replay};
@@ -19,7 +19,55 @@ use crate::report::{self, Answer, CheckReport};
 use crate::sorts::{Node, Tree};
 use rustc_hash::FxHashSet;
 
+fn refuse(message: &str) -> Diagnostic {
+    Diagnostic::new(Severity::Error, "revise", message.to_owned(), None)
+}
+
 impl Interpreter {
+    /// Is there no condition of fairness? Otherwise it is told that the method cannot take it.
+    pub(in crate::interp::temporal) fn knows_no_fairness(
+        &mut self,
+        host: &mut dyn Host,
+        fairness: &Fairness,
+    ) -> bool {
+        if !fairness.is_none() {
+            let error = refuse("the method revise knows no fairness");
+            self.say(host, &error.hint("leave out --method, or --fair-weak and --fair-strong"));
+        }
+        fairness.is_none()
+    }
+
+    /// Can all claims be checked so? Those that cannot are told.
+    pub(in crate::interp::temporal) fn can_be_revised(
+        &mut self,
+        host: &mut dyn Host,
+        module: &Arc<Module>,
+        setup: &ModelSetup,
+        fairness: &Fairness,
+        claims: &[Claim],
+        formulas: &mut Formulas,
+    ) -> bool {
+        let mut can = self.knows_no_fairness(host, fairness);
+        for claim in claims {
+            let subject = Subject { module, setup, formula: claim.formula, element: None };
+            match self.revise(&subject, formulas, (1, &[])) {
+                Ok(_) | Err(Refused::Stopped(_)) => {}
+                Err(refused) => {
+                    self.say_refused(host, module, claim, &refused);
+                    can = false;
+                }
+            }
+        }
+        can
+    }
+
+    fn say_refused(&mut self, host: &mut dyn Host, module: &Module, claim: &Claim, refused: &Refused) {
+        let name = claim.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
+        let what = format!("cannot check {name}{} in {} by revising it", claim.text, module.name);
+        let error = refuse(&format!("{what}: {refused}"));
+        self.say(host, &error.hint("the method native has no such limits"));
+    }
+
     pub(in crate::interp::temporal) fn check_revised(
         &mut self,
         host: &mut dyn Host,
@@ -29,7 +77,6 @@ impl Interpreter {
         claims: &[Claim],
         formulas: &mut Formulas,
     ) {
-        let refuse = |message: &str| Diagnostic::new(Severity::Error, "revise", message.to_owned(), None);
         if request.checkpoint.is_some() {
             let error = refuse("the method revise saves nothing").hint("leave out --checkpoint, or --method");
             return self.say(host, &error);
@@ -45,35 +92,28 @@ impl Interpreter {
             let subject = Subject { module, setup: &setup, formula: claim.formula, element: None };
             let watcher = host.progress_channel().map(watcher);
             let watcher = watcher.as_ref().map(|watcher| watcher as layers::Watcher);
-            let outcome = match self.check_by_revising(&subject, formulas, depths, watcher) {
+            let checked = self.check_by_revising(&subject, formulas, depths, watcher);
+            let is_revised = checked.is_ok();
+            let outcome = match checked {
                 Ok(Ok(outcome)) => outcome,
-                Ok(Err(Failure::Check(error))) => {
+                Ok(Err(error)) => {
                     self.check_failed(host, &error);
                     continue;
                 }
-                Ok(Err(Failure::Stop(Stop::Interrupted(interrupt)))) | Err(Refused::Stopped(interrupt)) => {
-                    return self.stopped_at(host, None, interrupt);
-                }
-                Ok(Err(Failure::Stop(stop))) => {
-                    let error = refuse(&self.unknown(&stop));
-                    self.say(host, &error);
-                    continue;
-                }
+                Err(Refused::Stopped(interrupt)) => Outcome::stopped(Stop::Interrupted(interrupt)),
                 Err(refused) => {
-                    let name = claim.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
-                    let what = format!("cannot check {name}{} in {} by revising it", claim.text, module.name);
-                    let error = refuse(&format!("{what}: {refused}"));
-                    self.say(host, &error.hint("the method native has no such limits"));
+                    self.say_refused(host, module, claim, &refused);
                     continue;
                 }
             };
+            let revised = is_revised.then(|| self.modules.declaration(revised_name(module.name))).flatten();
             let mut report = CheckReport {
                 name: claim.name.clone(),
                 module: module.name.to_string(),
                 init: init.clone(),
                 formula: claim.text.clone(),
                 method: Some(Method::Revise.text()),
-                revised: self.modules.declaration(revised_name(module.name)).map(|decl| show_module(decl)),
+                revised: revised.map(|decl| show_module(decl)),
                 layers: outcome.layers.iter().map(layer).collect(),
                 states: outcome.explored,
                 rewrites: claim.rewrites + outcome.rewrites,

@@ -59,7 +59,15 @@ pub struct Outcome {
     pub rewrites: u64,
 }
 
-/// Why there is no outcome.
+impl Outcome {
+    /// Of a check that was stopped before it began.
+    pub fn stopped(stop: Stop) -> Outcome {
+        let verdict = Verdict::Unknown(stop);
+        Outcome { verdict, layers: Vec::new(), is_met: false, explored: 0, rewrites: 0 }
+    }
+}
+
+/// Why a check does not go on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
     Stop(Stop),
@@ -149,14 +157,14 @@ impl<'a> Driver<'a> {
     }
 
     /// Checks with layers of these depths.
-    pub fn run(&mut self, depths: &[u32]) -> Result<Outcome, Failure> {
+    pub fn run(&mut self, depths: &[u32]) -> Result<Outcome, CheckError> {
         let mut boundaries = Vec::new();
         let mut layers = Vec::new();
         let verdict = match self.layers(depths, &mut boundaries, &mut layers) {
             Ok(Some(trail)) => Verdict::Violated(trail),
             Ok(None) => Verdict::Holds,
             Err(Failure::Stop(stop)) => Verdict::Unknown(stop),
-            Err(error) => return Err(error),
+            Err(Failure::Check(error)) => return Err(error),
         };
         let Driver { explored, rewrites, .. } = *self;
         Ok(Outcome { verdict, layers, is_met: self.scene.meter.is_met(), explored, rewrites })

@@ -11,7 +11,7 @@ mod space;
 use std::fmt;
 use std::sync::Arc;
 
-pub use driver::{Failure, Layer, Outcome, Trail, Verdict};
+pub use driver::{Layer, Outcome, Trail, Verdict};
 pub use revised::Revised;
 
 use driver::{Driver, Scene};
@@ -19,7 +19,7 @@ use revised::{About, shape_of};
 
 use crate::base::{Interrupt, Name, Severity, Span};
 use crate::check::layers::{self, Meter};
-use crate::check::{self, Lasso, Predicate, Step};
+use crate::check::{self, CheckError, Lasso, Predicate, Step};
 use crate::graph::{ModelSetup, ModelWorker, RuleId, Stop, Worker};
 use crate::interp::Interpreter;
 use crate::interp::compiled::{Compiled, Making};
@@ -172,7 +172,7 @@ impl Interpreter {
         formulas: &mut Formulas,
         depths: &[u32],
         watcher: Option<layers::Watcher>,
-    ) -> Result<Result<Outcome, Failure>, Refused> {
+    ) -> Result<Result<Outcome, CheckError>, Refused> {
         let first = depths.first().copied().unwrap_or(1);
         let (property, revised) = self.revise(subject, formulas, (first, &[]))?;
         let mut compiled = Compiled::new(revised.module.clone(), &self.order);
@@ -201,7 +201,11 @@ impl Interpreter {
         if let Ok(Outcome { layers, .. }) = &outcome
             && let Some(Layer { depth, counterexample_states, .. }) = layers.last()
         {
-            self.revise(subject, formulas, (*depth, counterexample_states))?;
+            match self.revise(subject, formulas, (*depth, counterexample_states)) {
+                // Whatever stopped the check stops this, too; what was found is told all the same.
+                Ok(_) | Err(Refused::Stopped(_)) => {}
+                Err(refused) => return Err(refused),
+            }
         }
         Ok(outcome)
     }
