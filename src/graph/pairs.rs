@@ -18,7 +18,7 @@
 use std::ops::Range;
 
 use super::segments::Segments;
-use super::sync::{AtomicU32, AtomicU64, LINE, Line, Ordering, prefetch, prefetch_to_write};
+use super::sync::{AtomicU32, AtomicU64, LINE, Line, Ordering, prefetch};
 
 /// The table must grow before it takes another pair; then try again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,10 +213,10 @@ impl Pairs {
         prefetch(self.entries.get(number));
     }
 
-    /// Asks for the memory where the search for a pair will start. It will probably be put there.
+    /// Asks for the memory where the search for a pair will start.
     #[inline]
     pub fn prefetch(&self, left: u32, right: u32) {
-        prefetch_to_write(self.line(Probe::new(hash(join(left, right)), self.lines).line));
+        prefetch(self.line(Probe::new(hash(join(left, right)), self.lines).line));
     }
 
     /// Asks for the pair that the search for a pair will probably find. The memory where it
@@ -304,7 +304,7 @@ impl Pairs {
             if !lines.contains(&line) || pair == HOLE && number != 0 {
                 continue;
             }
-            prefetch_to_write(self.line(line));
+            prefetch(self.line(line));
             let next = (hash, self.marks(hash).1 | (number + 1));
             let (hash, value) = std::mem::replace(&mut waiting[count % AHEAD], next);
             if count >= AHEAD {

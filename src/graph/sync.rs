@@ -73,15 +73,3 @@ pub fn prefetch<T>(place: &T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
 }
-
-/// The same for memory that will be written to: no other core has it then.
-#[inline(always)]
-pub fn prefetch_to_write<T>(place: &T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: prefetching has no effect but on time.
-    unsafe {
-        std::arch::asm!("prefetchw [{}]", in(reg) std::ptr::from_ref(place), options(nostack, preserves_flags));
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    prefetch(place);
-}
