@@ -452,8 +452,10 @@ impl<'t> Stream<'t> {
                     opens.pop();
                 }
                 _ if !opens.is_empty() => {}
-                // For Maude a command is never empty; here only if a period may be a term.
-                "." if ends_here && (at > start + 1 || !self.is_op_word(".")) => {
+                // For Maude a command with a term is never empty; here only if a period may be a term.
+                "." if ends_here
+                    && (at > start + 1 || kind == CommandWord::Plain || !self.is_op_word(".")) =>
+                {
                     return Cut { end: at, stop: Stop::Period };
                 }
                 _ if is_glued(word) && lexeme.last => {

@@ -419,6 +419,9 @@ fn commands() {
         "match ext=false 2 in A: a <=? b\nmatch ext=true -: a <=? b",
     );
     check("cont .\ncontinue 5 . red a .", "continue -\ncontinue 5\nreduce: a");
+    let text = "mod L is op _._ : L L -> L . endm\ncont .\nred a . b .";
+    let (parsed, said) = parse(text, FileId(0), &mut TokenOrder::default());
+    assert_eq!((parsed.len(), said.len()), (3, 0));
     check("select A .\nshow mod A .\nshow .\ndo clear memo .", "select A\nshow mod A\nshow \ndo clear memo");
     check("set trace on . set include BOOL off .", "set trace on\nset include BOOL off");
     check(
