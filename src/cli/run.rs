@@ -324,6 +324,8 @@ pub(super) fn check_request(args: &CheckArgs) -> CheckRequest {
         resume: args.resume,
     });
     let memory = memory::usual();
+    let [fair_weak, fair_strong] =
+        [fair_weak, fair_strong].map(|labels| labels.iter().map(|label| label.trim().to_owned()).collect());
     CheckRequest { module, init, formulas: formula, fair_weak, fair_strong, automaton, layers, memory }
 }
 

@@ -353,7 +353,10 @@ impl Interpreter {
     fn say_notes(&mut self, host: &mut dyn Host, span: Span) {
         for note in self.temporal.take_notes() {
             let (code, message) = match note {
-                Note::Stuck(why) => ("unchecked-formula", why),
+                Note::Stuck(why) => {
+                    self.status.gave_up = true;
+                    ("unchecked-formula", why)
+                }
                 Note::Internal(what) => {
                     self.status.internal = true;
                     ("internal-error", what)

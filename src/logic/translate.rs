@@ -31,7 +31,14 @@ impl std::fmt::Display for TranslateError {
             TranslateError::TooManyPropositions => {
                 write!(out, "the formulas have more than {PROPS_MAX} different propositions")
             }
-            TranslateError::TooLarge => write!(out, "the formula's automaton is too large"),
+            TranslateError::TooLarge => {
+                let SizeLimits { states_max, edges_max, .. } = SizeLimits::default();
+                write!(
+                    out,
+                    "the formula's automaton is too large (at most {states_max} states, {edges_max} \
+                     transitions and {SETS_MAX} acceptance sets are possible)"
+                )
+            }
         }
     }
 }

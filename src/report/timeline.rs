@@ -134,8 +134,8 @@ fn label_length(values: &[&str]) -> usize {
     let (mut depth, mut last, mut previous) = (0i32, 0, ' ');
     for (at, c) in first[..same.unwrap_or(first.len())].char_indices() {
         match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth -= 1,
             ' ' if depth == 0 && previous == ':' => return at + 1,
             // One value alone does not tell where it may change.
             ' ' if depth == 0 && same.is_some() => last = at + 1,
@@ -159,6 +159,12 @@ mod tests {
         let (before, after) = (state(before), state(after));
         let found: Vec<String> = changes(&before, &after).iter().map(Change::text).collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_in_brackets_is_shown_whole() {
+        check("< 1 ; 0 >", "< 1 ; 1 >", &["< 1 ; 0 > -> < 1 ; 1 >"]);
+        check("< 'a : C | n: 3 >", "< 'a : C | n: 5 >", &["< 'a : C | n: 3 > -> < 'a : C | n: 5 >"]);
     }
 
     #[test]

@@ -259,6 +259,29 @@ fn limits_give_no_verdict() {
 }
 
 #[test]
+fn a_formula_that_is_too_large_is_unknown() {
+    let spec = lamps("large");
+    let each: Vec<String> = (0..40).map(|n| format!("<> (lit({n}) /\\ O lit({n}))")).collect();
+    let large = format!("~ ({})", each.join(" /\\ "));
+    for layers in ["auto", "1 1"] {
+        let args = ["--formula", &large, "--formula", "safe", "--layers", layers];
+        let (code, objects) = spec.json(&args);
+        let verdicts: Vec<&Value> = objects.iter().map(|object| &object["verdict"]).collect();
+        assert_eq!((code, verdicts), (3, vec![&"unknown".into(), &"holds".into()]));
+        let reason = objects[0]["reason"].as_str().expect("a reason");
+        assert!(reason.contains("4000 states") && reason.contains("--fair-strong"), "{reason}");
+    }
+    let commands = spec.0.with_extension("commands.maude");
+    let file = |path: &std::path::Path| path.to_str().expect("a name in ASCII").to_owned();
+    let text_of = format!("load {}\nred modelCheck(init, {large}) .\nred true .\n", file(&spec.0));
+    std::fs::write(&commands, text_of).expect("room for a file");
+    let output = rwl(&["run", &file(&commands)], "");
+    std::fs::remove_file(&commands).expect("it was written");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("result Bool: true"));
+}
+
+#[test]
 fn wrong_input_is_refused() {
     let spec = lamps("wrong");
     for (args, message) in [

@@ -6,7 +6,7 @@ use rayon::ThreadPool;
 
 use super::formula::{Connectives, apply, hook_op, hook_term};
 use super::readings::readings;
-use super::vocabulary::{Vocabulary, reason};
+use super::vocabulary::{Vocabulary, reason, undecided};
 use crate::base::{Cancel, Interrupt, pool};
 use crate::check::{self, CheckError, Checker, Counterexample, Plans, Verdict};
 use crate::graph::{Model, ModelSetup, Reading, RuleId, Stop, System};
@@ -120,7 +120,7 @@ impl Temporal {
         let verdict = match answer {
             Ok(answer) => answer.verdict,
             Err(CheckError::Translate(error)) => {
-                self.note(Note::Stuck(error.to_string()));
+                self.note(Note::Stuck(undecided(&error)));
                 return Ok(None);
             }
             Err(error) => {

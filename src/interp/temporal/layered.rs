@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::request::Claim;
 use super::run::{Describer, Planted};
+use super::vocabulary::undecided;
 use crate::base::{Diagnostic, Severity};
 use crate::check::layers::{self, Division, Layers, Options, Progress, Reason, Saving, Verdict};
-use crate::check::{self, Fairness};
+use crate::check::{self, CheckError, Fairness};
 use crate::graph::{Model, ModelSetup, Regions, RuleId, Stop};
 use crate::interp::command::since;
 use crate::interp::pace::Pace;
@@ -99,7 +100,19 @@ impl Interpreter {
             let (layers, mut division) = (request.layers.clone(), Division::default());
             let result = self.in_layers(host, &work, formulas, |model, pool, formulas, options| {
                 let options = Options { layers, saving, ..options };
-                layers::go_on(model, pool, formulas, claim.formula, &mut division, options)
+                match layers::go_on(model, pool, formulas, claim.formula, &mut division, options) {
+                    Err(layers::Error::Check(CheckError::Translate(error))) => Ok(layers::Answer {
+                        verdict: Verdict::Unknown(Reason::Stopped(Stop::Failed(undecided(&error)))),
+                        is_vacuous: false,
+                        layers: Vec::new(),
+                        splits: 0,
+                        automaton: 0,
+                        states: 0,
+                        transitions: 0,
+                        hits: 0,
+                    }),
+                    result => result,
+                }
             });
             if let Some(answer) = result {
                 let mut report = self.layered_report(host, &work, formulas, answer);

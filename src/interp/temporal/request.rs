@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use super::formula::apply;
 use super::layered::{LayersRequest, Method, labels};
 use super::run::Describer;
-use super::vocabulary::{Vocabulary, reason};
+use super::vocabulary::{Vocabulary, reason, undecided};
 use crate::base::{Diagnostic, Interrupt, Severity, Span};
 use crate::check::{self, CheckError, Checker, Fairness, Verdict};
 use crate::graph::{Model, ModelSetup, RuleId, Stop, System};
@@ -244,6 +244,14 @@ impl Interpreter {
             }
             let answer = match checker.check(formulas, claim.formula) {
                 Ok(answer) => answer,
+                // A limit like others: the next claim may be simpler.
+                Err(CheckError::Translate(error)) => check::Answer {
+                    verdict: Verdict::Unknown(Stop::Failed(undecided(&error))),
+                    method: check::Method::Formula,
+                    counterexample,
+                    states: 0,
+                    transitions: 0,
+                },
                 Err(error) => {
                     self.check_failed(host, &error);
                     continue;

@@ -3,6 +3,7 @@
 use super::formula::{Connectives, apply, hook_op, hook_term};
 use crate::base::Span;
 use crate::graph::{RuleId, Stop};
+use crate::logic::TranslateError;
 use crate::module::Module;
 use crate::sorts::{Node, OpId, SortId, Tree};
 
@@ -96,4 +97,15 @@ pub fn reason(stop: &Stop) -> String {
         Stop::States(limit) => format!("more than {limit} states"),
         Stop::Failed(why) => why.clone(),
     }
+}
+
+/// Why a formula without an automaton that fits is not decided.
+pub fn undecided(error: &TranslateError) -> String {
+    let hint = match error {
+        TranslateError::TooLarge => {
+            "; premises about fairness take less as --fair-strong or --fair-weak of `rwl check`"
+        }
+        TranslateError::TooManyPropositions => "",
+    };
+    format!("{error}{hint}")
 }
