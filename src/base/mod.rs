@@ -16,7 +16,7 @@ pub use limits::{Cancel, Exceeded, Interrupt};
 pub use name::Name;
 pub use size::{bytes, size_text};
 pub use source::{FileId, SourceMap, Span};
-pub use threads::{THREADS_MAX, pool, share_out};
+pub use threads::{THREADS_MAX, by_own_threads, pool, share_out};
 
 /// Defines an index type: a `u32` that only indexes one kind of table.
 #[macro_export]

@@ -2,6 +2,7 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// More threads than this are certainly a mistake.
 pub const THREADS_MAX: usize = 1024;
@@ -10,6 +11,27 @@ pub const THREADS_MAX: usize = 1024;
 pub fn pool(count: usize, name: &'static str) -> Option<ThreadPool> {
     let named = move |i| format!("{name}-{i}");
     ThreadPoolBuilder::new().num_threads(count).thread_name(named).stack_size(64 << 20).build().ok()
+}
+
+/// Does the same work on each item, on the threads of a pool; returns the results in order. An item is always
+/// worked on by the same thread, whose core's caches have it from the last time, and in whose memory it grows:
+/// threads that swap items end up with neighbouring memory, and their cores wait for each other.
+pub fn by_own_threads<T: Send, R: Send>(
+    pool: &ThreadPool,
+    items: &mut [T],
+    work: impl Fn(usize, &mut T) -> R + Sync,
+) -> Vec<R> {
+    let threads = pool.current_num_threads();
+    let slots: Vec<Mutex<Option<&mut T>>> = items.iter_mut().map(|item| Mutex::new(Some(item))).collect();
+    let own = |thread: usize| (thread..slots.len()).step_by(threads);
+    let results = pool.broadcast(|context| {
+        let item = |i: usize| slots[i].lock().ok().and_then(|mut slot| slot.take());
+        let each = |i| item(i).map(|item| (i, work(i, item)));
+        own(context.index()).filter_map(each).collect::<Vec<_>>()
+    });
+    let mut results: Vec<(usize, R)> = results.into_iter().flatten().collect();
+    results.sort_unstable_by_key(|(i, _)| *i);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Does the same work on ranges that make up `0..count`, on so many threads, for who holds a lock that all
@@ -33,6 +55,27 @@ pub fn share_out(threads: usize, count: usize, work: impl Fn(Range<usize>) + Syn
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn items_stay_with_their_threads() {
+        let pool = pool(3, "own").expect("three threads");
+        for count in [0, 1, 3, 8] {
+            let mut items: Vec<(usize, Vec<_>)> = (0..count).map(|i| (10 * i, Vec::new())).collect();
+            for _ in 0..20 {
+                let results = by_own_threads(&pool, &mut items, |i, (number, threads)| {
+                    threads.push(std::thread::current().id());
+                    *number += 1;
+                    (i, *number)
+                });
+                let expected: Vec<_> = items.iter().enumerate().map(|(i, item)| (i, item.0)).collect();
+                assert_eq!(results, expected);
+            }
+            for (i, (number, threads)) in items.iter().enumerate() {
+                assert_eq!(*number, 10 * i + 20);
+                assert!(threads.len() == 20 && threads.iter().all(|thread| *thread == threads[0]));
+            }
+        }
+    }
 
     #[test]
     fn everything_is_done_once() {

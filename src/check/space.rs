@@ -9,7 +9,7 @@
 use super::limits::Limits;
 use super::nodes::Nodes;
 use super::targets::{Row, Targets};
-use crate::base::Interrupt;
+use crate::base::{Interrupt, by_own_threads};
 use crate::graph::{RuleId, State, Stop, System, Worker};
 use rayon::ThreadPool;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,10 +73,10 @@ impl<'s> Space<'s> {
     /// Nothing explored yet. With a pool, every thread of it works. `keep_rules` stores the rule of
     /// each edge and keeps edges apart that differ only in it.
     pub fn new<S: System>(system: &'s S, pool: Option<&'s ThreadPool>, keep_rules: bool) -> Self {
-        let count = pool.map_or(1, ThreadPool::current_num_threads);
-        let boxed = |_| Box::new(system.worker()) as Box<dyn Worker + Send + 's>;
+        let boxed = || Box::new(system.worker()) as Box<dyn Worker + Send + 's>;
         Space {
-            workers: (0..count).map(boxed).collect(),
+            // Each thread makes its own, in memory of its own.
+            workers: pool.map_or_else(|| vec![boxed()], |pool| pool.broadcast(|_| boxed())),
             witness: Box::new(system.witness()),
             pool,
             nodes: Nodes::default(),
@@ -179,27 +179,23 @@ impl<'s> Space<'s> {
         let stopped = AtomicUsize::new(usize::MAX);
         let nodes = &self.nodes;
         let mut results: Vec<Option<Found>> = Vec::new();
-        let per_worker: Vec<Vec<(usize, Found)>> = pool.install(|| {
-            use rayon::prelude::*;
-            let work = |worker: &mut Box<dyn Worker + Send + 's>| {
-                let mut mine = Vec::new();
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= chunks.len() || index > stopped.load(Ordering::Relaxed) {
-                        return mine;
-                    }
-                    let mut found = Found::default();
-                    match limits.check() {
-                        Ok(()) => look(&mut **worker, chunks[index], nodes, test, &mut found),
-                        Err(stop) => found.stop = Some(stop),
-                    }
-                    if found.stop.is_some() {
-                        stopped.fetch_min(index, Ordering::Relaxed);
-                    }
-                    mine.push((index, found));
+        let per_worker = by_own_threads(pool, &mut self.workers, |_, worker| {
+            let mut mine = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= chunks.len() || index > stopped.load(Ordering::Relaxed) {
+                    return mine;
                 }
-            };
-            self.workers.par_iter_mut().with_max_len(1).map(work).collect()
+                let mut found = Found::default();
+                match limits.check() {
+                    Ok(()) => look(&mut **worker, chunks[index], nodes, test, &mut found),
+                    Err(stop) => found.stop = Some(stop),
+                }
+                if found.stop.is_some() {
+                    stopped.fetch_min(index, Ordering::Relaxed);
+                }
+                mine.push((index, found));
+            }
         });
         results.resize_with(chunks.len(), || None);
         for (index, found) in per_worker.into_iter().flatten() {

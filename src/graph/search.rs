@@ -17,7 +17,7 @@ use super::layout;
 use super::level::key;
 use super::pairs::Full;
 use super::store::{Inserted, StateId, Store};
-use crate::base::{Cancel, Interrupt, pool};
+use crate::base::{Cancel, Interrupt, by_own_threads, pool};
 use crate::rewrite::{Machine, Tried};
 use crate::sorts::{SortId, Tree, Var};
 use crate::term::Term;
@@ -731,18 +731,13 @@ impl Team {
 
     /// Explores until the level is done, the store is full, or someone is interrupted.
     fn run(&mut self, store: &Store, shared: &Shared, arrow: Arrow) {
-        let Team { pool, members } = self;
-        pool.scope(|scope| {
-            for member in members {
-                scope.spawn(move |_| {
-                    let Member { worker, tally, pending } = &mut **member;
-                    if let Err(interrupt) = worker.explore(store, shared, arrow, tally, pending) {
-                        worker.reset();
-                        // The level will be gone through again.
-                        pending.clear();
-                        shared.stop(interrupt);
-                    }
-                });
+        by_own_threads(&self.pool, &mut self.members, |_, member| {
+            let Member { worker, tally, pending } = &mut **member;
+            if let Err(interrupt) = worker.explore(store, shared, arrow, tally, pending) {
+                worker.reset();
+                // The level will be gone through again.
+                pending.clear();
+                shared.stop(interrupt);
             }
         });
     }

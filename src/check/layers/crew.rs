@@ -1,10 +1,9 @@
 //! The threads, each with its region, and the memory they share.
 
-use crate::base::Interrupt;
+use crate::base::{Interrupt, by_own_threads};
 use crate::check::Limits;
 use crate::graph::{Region, Stop};
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -121,9 +120,8 @@ impl<R: Region + Send> Crew<'_, R> {
                     mine.push((index, result));
                 }
             };
-            let regions = &mut self.regions;
-            let mut results: Vec<(usize, Result<T, Stop>)> =
-                pool.install(|| regions.par_iter_mut().with_max_len(1).flat_map_iter(claim).collect());
+            let results = by_own_threads(pool, &mut self.regions, |_, region| claim(region));
+            let mut results: Vec<(usize, Result<T, Stop>)> = results.into_iter().flatten().collect();
             results.sort_unstable_by_key(|(index, _)| *index);
             for (index, result) in results {
                 take(budget, batch[index].clone(), result?)?;

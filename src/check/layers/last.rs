@@ -12,9 +12,8 @@ use super::crew::Crew;
 use super::part::{Outcome, Part, Shared, Suffix};
 use super::post::post;
 use super::queue::{Halted, Queue, Task, Violation};
-use crate::base::Interrupt;
+use crate::base::{Interrupt, by_own_threads};
 use crate::graph::{Region, Stop};
-use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -52,7 +51,7 @@ pub fn search<R: Region + Send>(
         shared.budget.settle();
         forget();
     };
-    let work = |(thread, region): (usize, &mut R)| {
+    let work = |thread: usize, region: &mut R| {
         let _alarm = Alarm(&queue);
         let mut part = Part::new(region, shared, thread);
         while let Some(task) = queue.take(&forget) {
@@ -83,10 +82,8 @@ pub fn search<R: Region + Send>(
         }
     };
     match crew.pool {
-        Some(pool) => {
-            pool.install(|| crew.regions.par_iter_mut().enumerate().with_max_len(1).for_each(work));
-        }
-        None => crew.regions.iter_mut().take(1).enumerate().for_each(work),
+        Some(pool) => _ = by_own_threads(pool, &mut crew.regions, work),
+        None => work(0, &mut crew.regions[0]),
     }
     let done = queue.done();
     let (violation, halted) = queue.into_result();

@@ -386,8 +386,10 @@ impl<'a> Site<'a> {
         pool: Option<&'s ThreadPool>,
         limits: &'s Limits,
     ) -> Check<'s, G::Region<'s>> {
-        let threads = (0..self.budget.threads).map(|_| regions.region()).collect();
-        let crew = Crew { regions: threads, pool, budget: &self.budget, limits };
+        // Each thread makes its own, in memory of its own.
+        let own = |_| regions.region();
+        let regions = pool.map_or_else(|| vec![own(())], |pool| pool.broadcast(|_| own(())));
+        let crew = Crew { regions, pool, budget: &self.budget, limits };
         Check::new(crew, &self.reader, &self.meter, self.leads_to.as_ref(), &*self.forget)
     }
 
