@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::machine::Machine;
-use crate::term::{Layout, Symbols, Term, header_sym};
+use crate::term::{Layout, Symbols, Term, header_layout, header_sym};
 use crate::theory::code;
 
 /// Multisets up to this many words (two per element) are gone through one by one.
@@ -196,7 +196,7 @@ impl Machine {
                     let Some(found) = self.find_keyed(pairs, sym, key) else { return false };
                     self.stack[base + counter] = Term::small(found as u32 + 1);
                     self.stack[slot] = pairs[2 * found];
-                    self.near = (key, found as u32);
+                    self.near = (found as u32).wrapping_sub(key.payload());
                     return true;
                 }
             }
@@ -285,20 +285,27 @@ impl Machine {
     /// that is as far from where one was found before as the numbers are apart.
     #[inline(always)]
     pub(super) fn find_near(&mut self, subject: Term, bag: u32, sym: u32, key: Term) -> Option<(Term, u32)> {
-        if !key.is_small() || !self.is_bag(subject, bag) {
+        if !key.is_small() {
             return None;
         }
-        let (old, place) = self.near;
-        let place = place.wrapping_add(key.payload()).wrapping_sub(old.payload());
-        let pairs = self.heap.flat_bag(subject)?.as_chunks::<2>().0;
-        let element = pairs.get(place as usize)?[0];
+        let place = self.near.wrapping_add(key.payload());
+        let element = self.heap.flat_bag_element(subject, bag, place)?;
+        let key_of = |element: Term| {
+            let head = self.heap.header(element);
+            let is_fixed = header_layout(head) <= Layout::Fixed as u32;
+            (header_sym(head) == sym).then(|| is_fixed.then(|| self.heap.arg(element, 0)))
+        };
+        if !element.is_node() || key_of(element) != Some(Some(key)) {
+            return None;
+        }
         // Elements with the same operator and first argument stand side by side.
-        if !self.has_key(element, sym, key)
-            || place > 0 && self.has_key(pairs[place as usize - 1][0], sym, key)
-        {
-            return None;
+        if place > 0 {
+            let before = self.heap.flat_bag_element(subject, bag, place - 1)?;
+            let is_other = |own: Option<Term>| own.is_some_and(|own| own != key);
+            if before.is_node() && !key_of(before).is_none_or(is_other) {
+                return None;
+            }
         }
-        self.near = (key, place);
         Some((element, place))
     }
 

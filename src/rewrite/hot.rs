@@ -570,12 +570,10 @@ impl Machine {
                 Op::Call2 => call!(w, x 0, y 1),
                 Op::Lookup2 => {
                     // SAFETY: the assembler has seen that the callee has these words.
-                    let [spec, filter, bag, arg] =
+                    let [filter, bag, arg] =
                         code::LOOKUP.map(|i| unsafe { *code.add(code::imm(w) as usize + i) });
                     let list = word!(0);
-                    let argument = |i: usize| code::packed(list, i);
-                    let subject = reg!(argument(code::packed(spec, 0)));
-                    let key = reg!(argument(code::packed(filter, 2)));
+                    let (subject, key) = (reg!(code::packed(list, 2)), reg!(code::packed(list, 3)));
                     match self.find_near(subject, (bag >> 32) as u32, filter as u32, key) {
                         Some((element, _)) => {
                             self.rewrites += 1;

@@ -78,8 +78,8 @@ pub struct Machine {
     pub(super) activations: Vec<Activation>,
     /// Values of functions in conditions of rules, while the same state is rewritten.
     pub(super) recent: Recent,
-    /// The key by which an element of a multiset was found last, and its position.
-    pub(super) near: (Term, u32),
+    /// The position of the element of a multiset that was found last by a number, less that number.
+    pub(super) near: u32,
     /// Explorations of `=>` conditions, the innermost last.
     pub(super) explorations: Vec<Box<Exploration>>,
     /// Machines that explorations used, for the next ones.
@@ -126,7 +126,7 @@ impl Machine {
             yielded: Term::NONE,
             activations: Vec::new(),
             recent: Recent::default(),
-            near: (Term::small(0), 0),
+            near: 0,
             explorations: Vec::new(),
             idle: Vec::new(),
             theory,

@@ -123,6 +123,12 @@ pub const fn header_sym(header: u32) -> u32 {
     header & ((1 << SYM_BITS) - 1)
 }
 
+/// The operator and the layout.
+#[inline(always)]
+pub const fn header_form(header: u32) -> u32 {
+    header & ((1 << SORT_SHIFT) - 1)
+}
+
 #[inline(always)]
 pub const fn header_layout(header: u32) -> u32 {
     header >> LAYOUT_SHIFT & 63

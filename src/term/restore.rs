@@ -1,7 +1,7 @@
 //! Rebuilding nodes whose sorts are known, and cutting the heap back: what a store of terms
 //! outside the heap needs.
 
-use super::heap::{Heap, Layout, Term, header};
+use super::heap::{Heap, Layout, Term, header, header_form};
 use super::symbols::Symbols;
 use super::{bag, sequence};
 use crate::sorts::SortIx;
@@ -24,6 +24,14 @@ impl Heap {
         }
         let start = t.at() + 2;
         Some(&self.words[start..start + 2 * self.word(start - 1).0 as usize])
+    }
+
+    /// The element of a multiset with some operator, if it is a flat one and has so many.
+    #[inline(always)]
+    pub fn flat_bag_element(&self, t: Term, sym: u32, number: u32) -> Option<Term> {
+        let is_it = t.is_node() && header_form(self.header(t)) == header(sym, Layout::Bag as u32, 0);
+        let at = t.at() + 1;
+        (is_it && number < self.word(at).0).then(|| self.word(at + 1 + 2 * number as usize))
     }
 
     /// A list of given sort. A long one has no room to grow in place, so that later lists do not

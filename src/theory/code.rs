@@ -229,8 +229,8 @@ pub enum Op {
     /// Enter, followed by a Switch.
     EnterSwitch,
     /// As Call2 for code that does no more than to look for an element with a known first argument, and to
-    /// return another argument of it ([`is_lookup`]): if the element is where one would guess, this is done on
-    /// the spot.
+    /// return another argument of it ([`lookup`]): if the element is where one would guess, this is done on
+    /// the spot. The list of arguments goes on with the registers of the multiset and the key.
     Lookup2,
 
     // Small naturals. Each falls through to general code (at +2) if an operand is not small.
@@ -268,20 +268,20 @@ pub enum Op {
 
 const LAST: u8 = Op::IfEqImm as u8;
 
-/// Does this code, of a function of two arguments, do no more than `Lookup2` would?
-fn is_lookup(code: &[u64]) -> bool {
-    let &[enter, first, _, spec, filter, _, _, arg, end, ..] = code else { return false };
+/// If this code, of a function of two arguments, does no more than `Lookup2` would: which of them are the multiset
+/// and the key.
+fn lookup(code: &[u64]) -> Option<[usize; 2]> {
+    let &[enter, first, _, spec, filter, _, _, arg, end, ..] = code else { return None };
     let ops = [Op::Enter, Op::BagFirst, Op::Arg1, Op::ReturnRw];
-    [enter, first, arg, end].iter().zip(ops).all(|(&word, op)| word as u8 == op as u8)
-        && packed(spec, 0) < 2
-        && packed(filter, 2) < 2
-        && packed(spec, 1) == b(arg)
-        && a(arg) == a(end)
+    let is_it = [enter, first, arg, end].iter().zip(ops).all(|(&word, op)| word as u8 == op as u8);
+    let arguments = [packed(spec, 0), packed(filter, 2)];
+    let is_it = is_it && arguments.iter().all(|&argument| argument < 2);
+    (is_it && packed(spec, 1) == b(arg) && a(arg) == a(end)).then_some(arguments)
 }
 
-/// Where a lookup has its specification, the filter, the operator of the multiset (in the upper half), and the
-/// instruction that takes the argument.
-pub const LOOKUP: [usize; 4] = [3, 4, 5, 7];
+/// Where a lookup has the filter, the operator of the multiset (in the upper half), and the instruction that takes
+/// the argument.
+pub const LOOKUP: [usize; 3] = [4, 5, 7];
 
 /// Decodes an operation code.
 #[inline(always)]
@@ -420,8 +420,10 @@ impl Assembler {
         }
         for at in self.calls {
             let call = self.words[at];
-            if is_lookup(&self.words[imm(call) as usize..]) {
+            if let Some([subject, key]) = lookup(&self.words[imm(call) as usize..]) {
                 self.words[at] = inst(Op::Lookup2, n(call), a(call) as Reg, imm(call));
+                let list = self.words[at + 1];
+                self.words[at + 1] = pack(&[0, 1, subject, key].map(|i| packed(list, i) as Reg));
             }
         }
         (self.words, self.places)
