@@ -108,6 +108,8 @@ pub struct Search {
     /// The state that is being matched, and how many of its matchers have been given.
     matching: Option<u32>,
     given: u64,
+    /// Was the current state being rewritten when the last interrupt came?
+    is_cut: bool,
     /// After an interrupt: is matching begun anew?
     retries: bool,
     /// Was a part interrupted that several threads explored? Its states have no final numbers yet.
@@ -161,6 +163,7 @@ impl Search {
             part_end: 1,
             matching: None,
             given: 0,
+            is_cut: false,
             retries: false,
             is_part_open: false,
             watcher: None,
@@ -186,7 +189,7 @@ impl Search {
             // What was under way is begun anew; successors that are known are not reported again.
             self.worker.reset();
             self.pending.retract(StateId(self.current));
-            self.is_open = false;
+            (self.is_cut, self.is_open) = (self.is_open, false);
             self.retries = true;
         }
         let Some(state) = found? else { return Ok(None) };
@@ -411,7 +414,7 @@ impl Search {
                 }
             }
             self.worker.open(&self.store, StateId(self.current));
-            self.is_open = true;
+            (self.is_open, self.is_cut) = (true, false);
             self.successors = 0;
             return Ok(true);
         }
@@ -573,19 +576,33 @@ impl Search {
             Ordering::Less if state >= self.probed_from => 1,
             Ordering::Less => u64::MAX,
             Ordering::Equal if self.is_open => self.successors,
+            // Up to a step to a state that had not been found.
+            Ordering::Equal if self.is_cut => u64::MAX,
             _ => 0,
         };
         let mut arcs: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         let mut replayer = self.replayer();
         replayer.open(&self.store, StateId(state));
         for _ in 0..limit {
-            let Some(step) = replayer.step(&self.store)? else { break };
+            let step = match replayer.step(&self.store) {
+                Ok(Some(step)) => step,
+                Ok(None) => break,
+                // It is where the search was interrupted, too.
+                Err(_) if self.is_cut && state == self.current => {
+                    replayer.reset();
+                    break;
+                }
+                Err(interrupt) => return Err(interrupt),
+            };
             let target = loop {
                 match replayer.insert(&self.store, step, StateId(state)) {
                     Ok(inserted) => break inserted.number.0,
                     Err(Full) => self.store.grow().map_err(|_| Interrupt::Memory)?,
                 }
             };
+            if target >= self.found {
+                break;
+            }
             arcs.entry(target).or_default().insert(step.rule);
         }
         self.replayer = Some(replayer);

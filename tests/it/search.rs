@@ -208,6 +208,20 @@ fn endless_rewriting_stops_when_the_time_is_up() {
 }
 
 #[test]
+fn the_path_to_a_state_is_shown_after_an_interrupt_while_its_parent_was_explored() {
+    let module = "mod M is sort S . ops a b : -> S . ops f g : S -> S . vars X Y : S .
+        rl [first] : a => b . crl [endless] : a => b if f(a) => Y . crl f(X) => g(X) if f(X) => Y . endm\n";
+    let input =
+        format!("{module}search a =>+ X:S .\nsearch a =>! f(X:S) .\nshow path 1 .\nshow search graph .\n");
+    let output = rwl(&[], &input);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    let path = "state 0, S: a\n===[ rl a => b [label first] . ]===>\nstate 1, S: b\n";
+    assert!(text.contains(path), "{text}");
+    assert!(text.contains("arc 0 ===> state 1 (rl a => b [label first] .)"), "{text}");
+}
+
+#[test]
 fn an_interrupted_search_says_how_far_it_came() {
     let mut child = Command::new(RWL)
         .args(["-no-banner", "-batch", "-no-wrap"])
