@@ -176,7 +176,7 @@ fn explore_levels(n: usize, is_queue: bool, store: &mut Store, threads: usize) -
                 store.grow().expect("few states");
             }
         }
-        let new = store.end_level(threads);
+        let new = store.end_level(threads, first..end);
         (first, end) = (end, end + new);
     }
     (transitions.into_inner(), workers.iter().map(|worker| worker.codec.bytes()).sum())

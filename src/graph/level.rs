@@ -4,9 +4,10 @@
 //! are first reached: by the number of the state they are reached from, then by the number of
 //! the arc. On many threads a new state gets a provisional number, and beside it the least such
 //! key by which anybody reached it. When all threads are done with the level, its new states are
-//! sorted by their keys and get their final numbers, in place.
+//! sorted by their keys (first into a place for each parent) and get their final numbers, in place.
 
 use rayon::prelude::*;
+use std::ops::Range;
 
 use super::store::Store;
 use super::sync::Ordering;
@@ -24,15 +25,49 @@ const AHEAD: usize = 16;
 /// Room for the work at the end of a level, kept for the next one.
 #[derive(Default)]
 pub(super) struct Renumbering {
-    /// Keys and provisional numbers, in their order.
+    /// Keys and provisional numbers, in their order, and by parent where its own end.
     order: Vec<(u64, u32)>,
+    ends: Vec<u32>,
     /// By final number: where the state's slot is, and its root pair.
     places: Vec<(usize, (u32, u32))>,
 }
 
 impl Renumbering {
     fn bytes(&self) -> usize {
-        (self.order.capacity() + self.places.capacity()) * 16
+        (self.order.capacity() + self.places.capacity()) * 16 + self.ends.capacity() * 4
+    }
+}
+
+/// Sorts keys, which have some parents, with what goes with them. Few have the same parent.
+fn sort(
+    keys: impl Iterator<Item = (u64, u32)> + Clone,
+    parents: Range<u32>,
+    order: &mut Vec<(u64, u32)>,
+    ends: &mut Vec<u32>,
+) {
+    let of = |key: u64| ((key >> 32) as u32 - parents.start) as usize;
+    ends.clear();
+    ends.resize(parents.len(), 0);
+    keys.clone().for_each(|(key, _)| ends[of(key)] += 1);
+    // For now these are where those of each parent begin.
+    let mut count = 0;
+    for end in &mut *ends {
+        count += std::mem::replace(end, count);
+    }
+    order.clear();
+    order.resize(count as usize, (0, 0));
+    for (key, number) in keys {
+        let place = &mut ends[of(key)];
+        order[*place as usize] = (key, number);
+        *place += 1;
+    }
+    let mut start = 0;
+    for &end in &*ends {
+        let own = &mut order[start..end as usize];
+        if own.len() > 1 {
+            own.sort_unstable();
+        }
+        start = end as usize;
     }
 }
 
@@ -44,24 +79,19 @@ impl Store {
         self.reserve();
     }
 
-    /// Gives the states that were put since the beginning of the level their final numbers and
-    /// parents, with the help of the current thread pool if `threads` is more than one. Returns
+    /// Gives the states that were put since the beginning of the level, all from some parents, their final
+    /// numbers and parents, with the help of the current thread pool if `threads` is more than one. Returns
     /// how many there are. (The store may have grown in between.)
-    pub fn end_level(&mut self, threads: usize) -> u32 {
+    pub fn end_level(&mut self, threads: usize, parents: Range<u32>) -> u32 {
         let first = self.level.take().expect("a level has begun");
         let count = self.states.count();
-        let Renumbering { mut order, mut places } = std::mem::take(&mut self.renumbering);
+        let Renumbering { mut order, mut ends, mut places } = std::mem::take(&mut self.renumbering);
         let store = &*self;
         let key = |number: u32| !store.keys.get(number - first).load(Ordering::Relaxed);
         // Numbers that nobody used, lost in a race, have no key.
-        order.clear();
-        order.extend((first..count).map(|number| (key(number), number)).filter(|&(key, _)| key != u64::MAX));
+        let keys = (first..count).map(|number| (key(number), number)).filter(|&(key, _)| key != u64::MAX);
+        sort(keys, parents, &mut order, &mut ends);
         let is_parallel = threads > 1 && order.len() >= PARALLEL_MIN;
-        if is_parallel {
-            order.par_sort_unstable();
-        } else {
-            order.sort_unstable();
-        }
         // All places are looked up before any slot changes: in between, slots could be mistaken.
         let found = &order[..];
         let look = |i: usize| {
@@ -88,7 +118,7 @@ impl Store {
             (first..count).for_each(clear);
         }
         let new = order.len() as u32;
-        self.renumbering = Renumbering { order, places };
+        self.renumbering = Renumbering { order, ends, places };
         self.states.cut(first + new);
         self.epoch += 1;
         self.keys_max = self.keys_max.max(count - first);

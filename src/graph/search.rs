@@ -479,7 +479,8 @@ impl Search {
         let tallies: Vec<Tally> =
             team.members.iter_mut().map(|member| std::mem::take(&mut member.tally)).collect();
         if outcome.is_ok() {
-            team.pool.install(|| self.store.end_level(self.limits.threads));
+            let parents = self.current..self.part_end;
+            team.pool.install(|| self.store.end_level(self.limits.threads, parents));
         }
         self.team = Some(team);
         self.is_part_open = outcome.is_err();

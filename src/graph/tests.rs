@@ -441,7 +441,7 @@ fn explore_levels(n: usize, is_queue: bool, threads: usize) -> Store {
             }
             store.grow().expect("few states");
         }
-        (first, end) = (end, end + store.end_level(threads));
+        (first, end) = (end, end + store.end_level(threads, first..end));
     }
     store
 }
