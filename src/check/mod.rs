@@ -290,7 +290,22 @@ impl<'s> Checker<'s> {
         match direct::check(&mut self.space, class, limits, first_look)? {
             Finding::Holds => Ok(self.holds(claim)),
             Finding::Path(path, last) => {
-                let lasso = lasso::open_path(&mut self.space, &path, last)?;
+                let open = lasso::open_path(&mut self.space, &path, last)?;
+                // Where the class knows cycles as well, a shorter one may have been closed before.
+                let known = match claim.automaton() {
+                    Ok(automaton) if matches!(class, Class::Until(..)) && path.len() > 1 => {
+                        let root = self.space.initial()?;
+                        Target::new(automaton, &self.fair).explore(
+                            &mut self.space,
+                            root,
+                            limits,
+                            Extent::Known,
+                        )?
+                    }
+                    _ => None,
+                };
+                let is_shorter = |known: &Lasso| known.steps.len() < open.steps.len();
+                let lasso = known.filter(is_shorter).unwrap_or(open);
                 Ok(Verdict::Violated(self.finish(formulas, claim, lasso)?))
             }
             Finding::Run => {

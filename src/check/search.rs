@@ -67,7 +67,17 @@ impl<'a> Target<'a> {
             if is_near {
                 let mut product = Product::new(self.question);
                 let starts = product.starts(root);
-                return lasso::shortest_open(&mut product, starts, space, |at| self.accepts_all[at as usize]);
+                let test = |at: u32| self.accepts_all[at as usize];
+                let open = lasso::shortest_open(&mut product, starts, space, test)?;
+                // A cycle may have been closed before.
+                return match open {
+                    Some(open) if open.steps.len() > 1 => {
+                        let cyclic = self.cyclic_run(&reached, root, space)?;
+                        let is_shorter = |run: &Lasso| run.steps.len() < open.steps.len();
+                        Ok(Some(cyclic.filter(is_shorter).unwrap_or(open)))
+                    }
+                    open => Ok(open),
+                };
             }
             let allowed = if grow { limits.check_states(reached.len()) } else { Ok(()) };
             let result = allowed.and_then(|()| reached.advance(self.question, space, limits, grow));

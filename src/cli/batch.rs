@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::args::{BatchArgs, Common, Format, When};
 use super::live::View;
-use super::output::{Output, Style, is_capable};
-use super::run::cores;
+use super::output::{Output, Style, appendable, is_capable};
+use super::run::{cores, end_as_interrupted};
 use super::{ExitCode, memory};
 use crate::base::{Cancel, Diagnostic, Severity, SourceMap};
 use crate::batch::{self, Claim, Event, Setup};
@@ -116,20 +116,13 @@ pub(super) fn output(common: &Common, file: Option<&Path>, stop: &Cancel) -> Res
     })
 }
 
-/// Can the file be written? What it has stays as it is.
-pub(super) fn appendable(path: &Path) -> io::Result<()> {
-    let is_there = path.exists();
-    std::fs::OpenOptions::new().append(true).create(true).open(path)?;
-    if is_there { Ok(()) } else { std::fs::remove_file(path) }
-}
-
-/// How to end if the report could not be written; a reader that has gone has seen enough.
+/// How to end if the report could not be written, unless the reader has gone.
 pub(super) fn written(output: &Output) -> Option<ExitCode> {
     if let Some(error) = output.take_failure() {
         let _ = writeln!(io::stderr(), "error: cannot write the report: {error}");
         return Some(ExitCode::Unknown);
     }
-    output.is_closed().then_some(ExitCode::Success)
+    None
 }
 
 /// The claims that are asked for, unless a plan has mistakes; these are told.
@@ -268,6 +261,7 @@ pub(super) fn status(reports: &[ClaimReport]) -> Status {
 /// Ctrl-C stops the claims that run, which then say what they know; the second time it kills them.
 fn watch_interrupts(setup: &Setup) {
     let (stop, kill) = (setup.stop.clone(), setup.kill.clone());
+    end_as_interrupted();
     // Without a handler the system's default still ends the program.
     let _ = ctrlc::set_handler(move || if stop.is_raised() { kill.raise() } else { stop.raise() });
 }

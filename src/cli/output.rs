@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,45 @@ struct Sink {
     has_progress: bool,
 }
 
+/// A file that is begun anew only when there is something to write: what it had may be better than nothing.
+struct Late {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Late {
+    fn new(path: &Path) -> io::Result<Late> {
+        let file = if path.is_file() {
+            appendable(path)?;
+            None
+        } else {
+            Some(File::create(path)?)
+        };
+        Ok(Late { path: path.to_owned(), file })
+    }
+}
+
+impl Write for Late {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(File::create(&self.path)?),
+        };
+        file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), File::flush)
+    }
+}
+
+/// Can the file be written? What it has stays as it is.
+pub(super) fn appendable(path: &Path) -> io::Result<()> {
+    let is_there = path.exists();
+    std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+    if is_there { Ok(()) } else { std::fs::remove_file(path) }
+}
+
 /// How to write.
 pub struct Style {
     pub format: Format,
@@ -56,7 +95,7 @@ pub struct Style {
 impl Output {
     pub fn new(file: Option<&Path>, style: &Style, cancel: Cancel) -> io::Result<Output> {
         let out: Box<dyn Write + Send> = match file {
-            Some(path) => Box::new(BufWriter::new(File::create(path)?)),
+            Some(path) => Box::new(BufWriter::new(Late::new(path)?)),
             None => Box::new(BufWriter::new(io::stdout())),
         };
         let color = match style.color {

@@ -12,13 +12,11 @@ use super::args::{
     SearchArgs, When,
 };
 use super::jobs::Portion;
-use super::output::{Output, Style};
+use super::output::{Output, Style, appendable};
 use super::{Activity, Doing, ExitCode, memory, stdin};
 use crate::base::{Cancel, Exceeded};
 use crate::check::Counterexample;
-use crate::interp::{
-    AutomatonFormat, CheckRequest, Flow, Host, Interpreter, LayersRequest, SearchRequest, Setup,
-};
+use crate::interp::{AutomatonFormat, CheckRequest, Flow, Interpreter, LayersRequest, SearchRequest, Setup};
 use crate::jobs;
 use crate::repl;
 
@@ -164,7 +162,7 @@ fn session(plan: &Plan) -> ExitCode {
         }
     };
     if let Job::Check(CheckArgs { html: Some(path), .. }) = &plan.job
-        && let Err(error) = super::batch::appendable(path)
+        && let Err(error) = appendable(path)
     {
         output.message(&format!("error: cannot write {}: {error}\n", path.display()));
         return ExitCode::BadInput;
@@ -212,7 +210,7 @@ fn session(plan: &Plan) -> ExitCode {
         resumes: interactive,
     };
     let activity = Arc::new(Activity::new(Doing::Work));
-    watch_interrupts(&cancel, &activity);
+    watch_interrupts(&cancel, &activity, interactive);
     if let Some(limit) = memory {
         memory::watch(limit, cancel.clone(), memory_is_up);
     }
@@ -292,10 +290,7 @@ fn finish(interpreter: Interpreter, mut output: Output) -> ExitCode {
         let _ = writeln!(io::stderr(), "error: cannot write the answer: {error}");
         return ExitCode::Unknown;
     }
-    if output.is_closed() {
-        // The reader has seen enough; that is no failure.
-        return ExitCode::Success;
-    }
+    // Where the reader has gone, too: what was not done for that reason is unknown.
     let code = ExitCode::of(&interpreter.status);
     // The process ends now; giving back its memory piece by piece would only take time.
     std::mem::forget(interpreter);
@@ -341,8 +336,12 @@ fn library() -> Vec<PathBuf> {
 }
 
 /// Ctrl-C stops the running command, the second time the program; at the prompt it drops what was
-/// typed. (An editor that reads single keys takes it as a key, and this is not called.)
-fn watch_interrupts(cancel: &Cancel, activity: &Arc<Activity>) {
+/// typed. (An editor that reads single keys takes it as a key, and this is not called.) Where there is no prompt,
+/// being asked to end (by `timeout`, or the scheduler of a cluster) is the same.
+fn watch_interrupts(cancel: &Cancel, activity: &Arc<Activity>, interactive: bool) {
+    if !interactive {
+        end_as_interrupted();
+    }
     let (cancel, activity) = (cancel.clone(), activity.clone());
     // Without a handler the system's default still ends the program.
     let _ = ctrlc::set_handler(move || match activity.get() {
@@ -353,6 +352,19 @@ fn watch_interrupts(cancel: &Cancel, activity: &Arc<Activity>) {
             repl::prompt_anew();
         }
     });
+}
+
+/// Takes a request to end for an interrupt.
+pub(super) fn end_as_interrupted() {
+    #[cfg(unix)]
+    {
+        extern "C" fn interrupt(_: libc::c_int) {
+            // SAFETY: a handler may raise a signal.
+            unsafe { libc::raise(libc::SIGINT) };
+        }
+        // SAFETY: the handler does nothing that a handler may not do.
+        unsafe { libc::signal(libc::SIGTERM, interrupt as *const () as libc::sighandler_t) };
+    }
 }
 
 fn watch_time(limit: Duration, cancel: Cancel, time_is_up: Cancel) {

@@ -2,7 +2,7 @@
 //! bound on each argument, with Maude's defaults where nothing was declared.
 
 use crate::base::Name;
-use crate::sorts::{Gather, Operator};
+use crate::sorts::{Gather, Operator, Signature};
 
 /// Terms in holes that take anything.
 pub(super) const ANY: u8 = 127;
@@ -31,7 +31,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    pub fn new(op: &Operator) -> Form {
+    pub fn new(sig: &Signature, op: &Operator) -> Form {
         let (pieces, holes) = pieces(op.name, op.arity());
         let mixfix = holes > 0;
         if !mixfix {
@@ -68,14 +68,33 @@ impl Form {
                         hole += 1;
                     }
                 }
-                if op.axioms.assoc && left && right && holes == 2 {
-                    bounds[0] = prec.saturating_sub(1);
+                if left && right && holes >= 2 {
+                    match nesting(sig, op) {
+                        _ if op.axioms.assoc => bounds[0] = prec.saturating_sub(1),
+                        (false, true) => bounds[0] = prec.saturating_sub(1),
+                        (true, false) => bounds[holes - 1] = prec.saturating_sub(1),
+                        _ => {}
+                    }
                 }
                 bounds
             }
         };
         Form { pieces, mixfix, prec, bounds }
     }
+}
+
+/// Whether a term of the operator is well-sorted as its first argument, and as its last, as far as its
+/// declarations tell. Where kinds differ that is no question.
+fn nesting(sig: &Signature, op: &Operator) -> (bool, bool) {
+    let (first, last) = (0, op.arity() - 1);
+    if op.domain[first] != op.range || op.domain[last] != op.range {
+        return (true, true);
+    }
+    let fits = |at: usize| {
+        let mut all = op.decls.iter().flat_map(|outer| op.decls.iter().map(move |inner| (outer, inner)));
+        all.any(|(outer, inner)| sig.sorts.leq(inner.range, outer.domain[at]))
+    };
+    (fits(first), fits(last))
 }
 
 /// The pieces of an operator's name and how many of them are holes. Where there are not as many holes as

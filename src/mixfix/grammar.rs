@@ -239,7 +239,7 @@ impl Grammar {
                 _ => {}
             }
         }
-        let form = Form::new(op);
+        let form = Form::new(sig, op);
         let name = self.token(op.name);
         if op.arity() == 0 || form.mixfix {
             let mut arg = 0;

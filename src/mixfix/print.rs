@@ -178,7 +178,7 @@ impl<'a> Printer<'a> {
             return look.clone();
         }
         let op = self.sig.op(id);
-        let mut look = Look { form: Form::new(op), ad_hoc: false, domain: false, range: false };
+        let mut look = Look { form: Form::new(self.sig, op), ad_hoc: false, domain: false, range: false };
         for &other in self.sig.named(op.name) {
             let it = self.sig.op(other);
             // Instances of a polymorphic operator only count among themselves.

@@ -18,7 +18,7 @@ use super::plan;
 use super::rows::{Row, Statements, Whole};
 use crate::builtin::{Builtin, Special};
 use crate::module::Module;
-use crate::sorts::{Node, OpId, Tree, Var};
+use crate::sorts::{Node, OpId, Operator, Tree, Var};
 use crate::term::{Class, Symbols, Term};
 
 /// The rules of a theory, by the operator at the top of the terms that they may rewrite.
@@ -96,8 +96,12 @@ impl RuleLabels {
         let entries: Vec<Vec<RuleEntry>> = self.entries.iter().map(all_entries).collect();
         let queries = self.queries.into_iter().map(|(label, vars)| Query { code: at(label), vars }).collect();
         let sig = &module.signature;
-        let frozen: Vec<u64> =
-            sig.ops().map(|(_, op)| op.frozen.iter().fold(0, |mask, &arg| mask | 1 << arg.min(63))).collect();
+        // Arguments that commute are frozen together.
+        let frozen = |op: &Operator| match &op.frozen[..] {
+            [_, ..] if op.axioms.comm && !op.axioms.assoc => u64::MAX,
+            frozen => frozen.iter().fold(0, |mask, &arg| mask | 1 << arg.min(63)),
+        };
+        let frozen: Vec<u64> = sig.ops().map(|(_, op)| frozen(op)).collect();
         let counter = sig.ops().find_map(|(id, _)| match Special::of(sig, sy, id) {
             Some(Special::Counter(builtin)) => Some((id.0, builtin)),
             _ => None,

@@ -358,3 +358,62 @@ rew ask(b) .
 fn text_of_results(bytes: &[u8]) -> Vec<String> {
     text(bytes).lines().filter(|line| line.starts_with("result ")).map(str::to_owned).collect()
 }
+
+/// Terms that only have a kind: equations on formulas do not see them, so nothing true could be said.
+#[test]
+fn what_is_no_formula_has_no_verdict() {
+    let spec = Spec::new(
+        "no-formula",
+        "in model-checker
+         mod K is protecting NAT . including MODEL-CHECKER .
+          op c : Nat -> State [ctor] . op init : -> State . eq init = c(0) . op p : -> Prop . var N : Nat .
+          op err : NzNat -> Prop . op undef : -> Prop . op ff : Nat ~> Formula . eq ff(0) = p .
+          rl c(N) => c(N) . eq c(N) |= p = true . eq c(N) |= err(s N) = true . endm\n",
+    );
+    for formula in ["~ ff(1)", "[] ~ ff(1)", "ff(1)", "[] ~ err(0)"] {
+        let (code, _, errors) = spec.check(&["--formula", formula]);
+        assert!(code == 2 && errors.contains("not-a-proposition"), "{formula}: {errors}");
+    }
+    for (formula, expected) in [("ff(0)", 0), ("~ ff(0)", 1), ("err(1)", 0), ("[] ~ err(3)", 0), ("[] ~ err(1)", 1)] {
+        let (code, _, errors) = spec.check(&["--formula", formula]);
+        assert_eq!((code, &*errors), (expected, ""), "{formula}");
+    }
+    let (code, _, errors) = spec.check(&["--formula", "[] ~ undef"]);
+    assert!(code == 0 && errors.contains("no equation says where undef holds"), "{errors}");
+    let file = spec.0.to_str().expect("a name in ASCII");
+    let asked = rwl(&["-no-banner", file], "red modelCheck(init, ~ ff(1)) .\n");
+    assert!(text(&asked.stdout).contains("modelCheck(c(0), ~ ff(1))"), "{}", text(&asked.stdout));
+    assert_eq!(asked.status.code(), Some(3));
+}
+
+/// The end of a reader is no verdict.
+#[test]
+fn a_violation_that_nobody_reads_is_one() {
+    let specs = concat!(env!("CARGO_MANIFEST_DIR"), "/specs/tas.rwl");
+    let mut child = std::process::Command::new(RWL)
+        .args(["check", specs, "--module", "FTAS-CHECK", "--formula", "lofree"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("ends").code(), Some(1));
+}
+
+/// A cycle that closes before a finite run violates the formula is shown, whatever was checked before.
+#[test]
+fn the_shorter_run_is_shown_after_other_formulas() {
+    let spec = Spec::new(
+        "shorter-run",
+        "in model-checker
+         mod T is protecting NAT . including MODEL-CHECKER .
+          op st : Nat -> State [ctor] . op init : -> State . eq init = st(0) . op p : -> Prop [ctor] . var N : Nat .
+          rl [stay] : st(0) => st(0) . crl [go] : st(N) => st(s N) if N < 50 .
+          eq st(50) |= p = true . eq st(N) |= p = false [owise] .
+          op h : -> Formula . eq h = ~ <> ((False <=> (p U p)) \\/ p) . endm\n",
+    );
+    for layers in ["none", "1 1"] {
+        let formulas = ["--formula", "[] <> p", "--formula", "h", "--formula", "h", "--layers", layers];
+        let (_, said, _) = spec.check(&formulas);
+        assert_eq!(said.matches("a cycle of 1 step").count(), 3, "{said}");
+    }
+}

@@ -229,7 +229,12 @@ impl<'a, G: Regions> Tracer<'_, 'a, G> {
             let normal = formulas.normal(formula);
             let letters: Result<Vec<u64>, Stop> =
                 way.iter().map(|&(state, _)| judge.props(system.number(state))).collect();
-            let needed = !is_bad_prefix(formulas, normal, &letters?);
+            let letters = letters?;
+            let needed = !is_bad_prefix(formulas, normal, &letters);
+            // The automaton may see it later than it can be seen.
+            while way.len() > 1 && is_bad_prefix(formulas, normal, &letters[..way.len() - 1]) {
+                way.pop();
+            }
             if needed || self.close {
                 let last = way.len() - 1;
                 let bounded = self.bounded();

@@ -12,6 +12,7 @@ use crate::check::{self, CheckError, Checker, Counterexample, Plans, Verdict};
 use crate::graph::{Model, ModelSetup, Reading, RuleId, Stop, System};
 use crate::interp::Setup;
 use crate::logic::{Formulas, SizeLimits, TranslateError, satisfy};
+use crate::mixfix::{PrintOptions, print};
 use crate::rewrite::Machine;
 use crate::sorts::{Special, Tree};
 use crate::theory::{Call, Foreign, Reply, Theory};
@@ -98,6 +99,14 @@ impl Temporal {
             self.note(Note::Stuck(TranslateError::TooManyPropositions.to_string()));
             return Ok(None);
         }
+        let rewrites = machine.rewrites;
+        for prop in &props {
+            if !vocabulary.is_formula(&mut machine, prop)? {
+                let text = print(&module.signature, prop, &PrintOptions::default());
+                self.note(Note::Stuck(format!("{text} is neither a proposition nor a formula")));
+                return Ok(None);
+            }
+        }
         let mut setup = self.plain_setup(call.theory, &vocabulary, initial, props, &call.cancel);
         if setup.theory.rules.join.is_some() && !self.prepare(&mut setup) {
             setup.states_max = Some(SMALL);
@@ -144,7 +153,7 @@ impl Temporal {
             }
             Verdict::Unknown(stop) => return self.stop(stop),
         };
-        Ok(Some(Reply { result, rewrites: machine.rewrites + model.rewrites() }))
+        Ok(Some(Reply { result, rewrites: rewrites + model.rewrites() }))
     }
 
     /// What a model is made of, where propositions are evaluated by their equations.

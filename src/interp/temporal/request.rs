@@ -138,7 +138,7 @@ impl Interpreter {
         let vars = tree.vars();
         let Some(var) = vars.first() else { return Some(()) };
         let message = format!("{option} `{text}` has a variable, {}", var.name);
-        let hint = "give a term without variables; to search from many states, make one that leads to them";
+        let hint = "give a term without variables";
         self.say(host, &Diagnostic::new(Severity::Error, "open-subject", message, None).hint(hint));
         None
     }
@@ -184,10 +184,29 @@ impl Interpreter {
                     return None;
                 }
             };
+            let known = props.len();
             let negated = vocabulary.connectives.read(&negated, &mut formulas, &mut props);
             let formula = formulas.negated(negated);
             let text = self.print(module, self.definition(module, &tree).unwrap_or(&tree));
             claims.push(Claim { name, text, formula, rewrites: machine.rewrites });
+            for prop in &props[known..] {
+                match vocabulary.is_formula(&mut machine, prop) {
+                    Ok(true) => self.warn_of_undefined(host, module, vocabulary, prop),
+                    Ok(false) => {
+                        let message =
+                            format!("{} is neither a proposition nor a formula", self.print(module, prop));
+                        let sort = module.signature.sorts.name(vocabulary.formula_sort(module));
+                        let note = format!("it is not of sort {sort}, so nothing can be said of it");
+                        let error = Diagnostic::new(Severity::Error, "not-a-proposition", message, None);
+                        self.say(host, &error.note(None, note));
+                        return None;
+                    }
+                    Err(interrupt) => {
+                        self.stopped_at(host, None, interrupt);
+                        return None;
+                    }
+                }
+            }
         }
         if props.len() > PROPS_MAX as usize {
             let message = format!("the formulas have {} propositions; at most {PROPS_MAX} fit", props.len());
@@ -200,6 +219,29 @@ impl Interpreter {
         }
         let setup = self.temporal.setup(&theory, vocabulary, initial, props, &self.setup.cancel);
         Some((setup, claims, formulas))
+    }
+
+    /// A proposition of which no equation says where it holds is probably a mistake.
+    fn warn_of_undefined(
+        &mut self,
+        host: &mut dyn Host,
+        module: &Module,
+        vocabulary: &Vocabulary,
+        prop: &Tree,
+    ) {
+        let op = prop.node(prop.root()).op();
+        let is_defined = module.equations.iter().any(|eq| {
+            let args = eq.lhs.args(eq.lhs.root());
+            let about = args.get(1).map(|&at| eq.lhs.node(at).op());
+            eq.lhs.node(eq.lhs.root()).op() == Some(vocabulary.satisfies)
+                && about.is_some_and(|about| about == op || about.is_none() && !eq.attrs.owise)
+        });
+        if !is_defined {
+            let text = self.print(module, prop);
+            let message = format!("no equation says where {text} holds, so it holds nowhere");
+            let warning = Diagnostic::new(Severity::Warning, "undefined-proposition", message, None);
+            self.say(host, &warning.hint(format!("eq ... |= {text} = true .")));
+        }
     }
 
     /// Checks the claims on the whole state space and says how many were. If they may be divided, it

@@ -1,10 +1,11 @@
 //! What a module calls the things that model checking is about.
 
 use super::formula::{Connectives, apply, hook_op, hook_term};
-use crate::base::Span;
+use crate::base::{Interrupt, Span};
 use crate::graph::{RuleId, Stop};
 use crate::logic::TranslateError;
 use crate::module::Module;
+use crate::rewrite::Machine;
 use crate::sorts::{Node, OpId, SortId, Tree};
 
 /// The operators that the hook of `modelCheck` names.
@@ -47,6 +48,14 @@ impl Vocabulary {
         module.signature.op(self.connectives.until).decls[0].range
     }
 
+    /// Is what a formula was read to be made of a formula? Terms that only have a kind are not, and equations on
+    /// formulas do not see them.
+    pub fn is_formula(&self, machine: &mut Machine, prop: &Tree) -> Result<bool, Interrupt> {
+        let term = machine.reduce(prop)?;
+        let (sort, module) = (machine.sort_of(term), &machine.theory.module);
+        Ok(module.signature.sorts.leq(sort, self.formula_sort(module)))
+    }
+
     /// `counterexample(prefix, cycle)` for steps of states and rules.
     pub fn counterexample(
         &self,
@@ -86,7 +95,6 @@ impl Vocabulary {
 
 /// Why there is no verdict, for people.
 pub fn reason(stop: &Stop) -> String {
-    use crate::base::Interrupt;
     match stop {
         Stop::Interrupted(Interrupt::Cancelled) => "interrupted".to_owned(),
         Stop::Interrupted(Interrupt::Time) => "the time limit was reached".to_owned(),
