@@ -374,7 +374,9 @@ fn what_is_no_formula_has_no_verdict() {
         let (code, _, errors) = spec.check(&["--formula", formula]);
         assert!(code == 2 && errors.contains("not-a-proposition"), "{formula}: {errors}");
     }
-    for (formula, expected) in [("ff(0)", 0), ("~ ff(0)", 1), ("err(1)", 0), ("[] ~ err(3)", 0), ("[] ~ err(1)", 1)] {
+    for (formula, expected) in
+        [("ff(0)", 0), ("~ ff(0)", 1), ("err(1)", 0), ("[] ~ err(3)", 0), ("[] ~ err(1)", 1)]
+    {
         let (code, _, errors) = spec.check(&["--formula", formula]);
         assert_eq!((code, &*errors), (expected, ""), "{formula}");
     }

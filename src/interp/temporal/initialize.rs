@@ -342,5 +342,7 @@ fn wrong_class(written: &Written, expected: &str) -> Diagnostic {
     if written.claim.text != written.text {
         error = error.label(format!("it is {}", written.claim.text));
     }
-    error.hint("p and q have no temporal operators; `initialize[M, init, F]` takes any formula F")
+    let hint = "p and q have no temporal operators, and the formula cannot be simplified (`p U p` is p); \
+        `initialize[M, init, F]` takes any formula F";
+    error.hint(hint)
 }

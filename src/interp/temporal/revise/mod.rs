@@ -59,7 +59,7 @@ impl fmt::Display for Refused {
         match self {
             Refused::Formula => write!(
                 f,
-                "the formula is none of <> q, p |-> q, p |-> [] q, p U q, p U [] q with p and q about single \
+                "the formula, simplified, is none of <> q, p |-> q, p |-> [] q, p U q, p U [] q with p and q about single \
                  states"
             ),
             Refused::State(why) => write!(f, "the initial state is not a soup at its top: {why}"),
