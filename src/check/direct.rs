@@ -15,6 +15,7 @@
 
 use super::classify::Class;
 use super::limits::Limits;
+use super::reached::reserve;
 use super::scc::{Arc, Graph, components};
 use super::space::{Node, Space, Wanted};
 use crate::base::Interrupt;
@@ -34,6 +35,8 @@ pub enum Finding {
 
 /// States taken in one step of exploration.
 const BATCH: usize = 1 << 13;
+/// The search for cycles asks for the memory of so many more nodes on its path.
+const PATH_STEP: usize = 1 << 14;
 
 /// Checks a formula of a simple class. The explored part is first searched for cycles when it has
 /// `first_look` states.
@@ -63,8 +66,12 @@ pub fn check(space: &mut Space, class: &Class, limits: &Limits, first_look: usiz
             return result.map(|()| Finding::Run);
         }
         if complete || result.is_err() || walk.count >= next_look {
-            if has_bad_cycle(space, root, class, &needed) {
-                return Ok(Finding::Run);
+            space.beside = walk.memory();
+            match has_bad_cycle(space, root, class, &needed, limits) {
+                Ok(true) => return Ok(Finding::Run),
+                Err(stop) if complete => return Err(stop),
+                // If there is no room for a look at so much, a violation may show in other ways.
+                Ok(false) | Err(_) => {}
             }
             next_look = walk.count * 2;
         }
@@ -78,25 +85,31 @@ pub fn check(space: &mut Space, class: &Class, limits: &Limits, first_look: usiz
 
 /// Whether the explored part has a cycle that violates the formula. Every node of the space is
 /// reachable.
-fn has_bad_cycle(space: &Space, root: Node, class: &Class, needed: &dyn Fn(u64) -> bool) -> bool {
+fn has_bad_cycle(
+    space: &Space,
+    root: Node,
+    class: &Class,
+    needed: &dyn Fn(u64) -> bool,
+    limits: &Limits,
+) -> Result<bool, Stop> {
     match class {
-        Class::Always(_) => false,
-        Class::Until(..) => has_cycle(space, [root], needed, &|_| false),
+        Class::Always(_) => Ok(false),
+        Class::Until(..) => has_cycle(space, [root], needed, &|_| false, limits),
         Class::LeadsTo(p, q) => {
             let starts = (0..space.len() as Node)
                 .filter(|&node| space.props(node).is_some_and(|props| p.holds(props) && !q.holds(props)));
-            has_cycle(space, starts, &|props| !q.holds(props), &|_| false)
+            has_cycle(space, starts, &|props| !q.holds(props), &|_| false, limits)
         }
         Class::LeadsToAlways(p, q) => {
             let is_start = |node: &Node| space.props(*node).is_some_and(|props| p.holds(props));
-            let starts: Vec<Node> = (0..space.len() as Node).filter(is_start).collect();
+            let starts = (0..space.len() as Node).filter(is_start);
             // Often all that goes round is a good state by itself.
             let is_good = |props| q.holds(props);
-            if !has_cycle(space, starts.iter().copied(), &|_| true, &is_good) {
-                return false;
+            if !has_cycle(space, starts.clone(), &|_| true, &is_good, limits)? {
+                return Ok(false);
             }
-            let mut graph = Marked { space, marked: |props| !q.holds(props) };
-            !components(&mut graph, starts, |marks| marks == 1).is_empty()
+            let mut graph = Marked { space, limits, marked: |props| !q.holds(props) };
+            Ok(!components(&mut graph, starts, |marks| marks == 1)?.is_empty())
         }
     }
 }
@@ -104,6 +117,7 @@ fn has_bad_cycle(space: &Space, root: Node, class: &Class, needed: &dyn Fn(u64) 
 /// The explored graph; edges from states that satisfy the test have mark 1.
 struct Marked<'p, 's, F> {
     space: &'p Space<'s>,
+    limits: &'p Limits,
     marked: F,
 }
 
@@ -116,6 +130,14 @@ impl<F: Fn(u64) -> bool> Graph for Marked<'_, '_, F> {
         let marked = self.space.props(node).is_some_and(&self.marked);
         Some(Arc { to, marks: marked.into(), at: *cursor as u32 - 1 })
     }
+
+    fn bound(&self) -> usize {
+        self.space.len()
+    }
+
+    fn room(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.limits.check_memory(self.space.memory() + bytes)
+    }
 }
 
 /// Whether a cycle of states that satisfy the test can be reached from the starts through such
@@ -125,9 +147,12 @@ fn has_cycle(
     starts: impl IntoIterator<Item = Node>,
     test: &dyn Fn(u64) -> bool,
     may_stay: &dyn Fn(u64) -> bool,
-) -> bool {
+    limits: &Limits,
+) -> Result<bool, Stop> {
     const ON_PATH: u8 = 1;
     const DONE: u8 = 2;
+    // A path has at most so many nodes before the memory is looked at again.
+    let mut path_max = 0;
     let mut colour = vec![0u8; space.len()];
     let mut path: Vec<(Node, u32)> = Vec::new();
     let inside = |node: Node| space.props(node).is_some_and(test);
@@ -146,8 +171,13 @@ fn has_cycle(
             *at += 1;
             match colour[target as usize] {
                 ON_PATH if target == *node && space.props(*node).is_some_and(may_stay) => {}
-                ON_PATH => return true,
+                ON_PATH => return Ok(true),
                 0 if inside(target) => {
+                    if path.len() >= path_max {
+                        path_max = path.len() + PATH_STEP;
+                        let own = colour.len() + size_of::<(Node, u32)>() * path_max;
+                        limits.check_memory(space.memory() + own)?;
+                    }
                     colour[target as usize] = ON_PATH;
                     path.push((target, 0));
                 }
@@ -155,7 +185,7 @@ fn has_cycle(
             }
         }
     }
-    false
+    Ok(false)
 }
 
 /// The shortest path from the root to a node through nodes that satisfy the test.
@@ -215,12 +245,18 @@ impl Walk {
         if self.seen[word] & bit == 0 {
             self.seen[word] |= bit;
             self.count += 1;
+            reserve(&mut self.waiting);
             self.waiting.push_back(node);
         }
     }
 
     fn has(&self, node: Node) -> bool {
         self.seen.get(node as usize / 64).is_some_and(|word| word >> (node % 64) & 1 == 1)
+    }
+
+    /// Bytes of the tables.
+    fn memory(&self) -> usize {
+        8 * self.seen.len() + 4 * (self.waiting.capacity() + self.taken.capacity())
     }
 
     fn is_complete(&self) -> bool {
@@ -238,6 +274,8 @@ impl Walk {
         self.taken.clear();
         self.taken.extend(self.waiting.drain(..step));
         let wanted: Vec<Wanted> = self.taken.iter().map(|&node| Wanted { node, tag: 0 }).collect();
+        // What has been explored will be looked at, which takes a byte for each state and more.
+        space.beside = self.memory() + space.len();
         space.expand(&wanted, &|_, props| needed(props), limits)?;
         for index in 0..step {
             let node = self.taken[index];

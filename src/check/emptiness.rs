@@ -7,6 +7,7 @@
 
 use super::product::{Core, Question};
 use super::scc::{Arc, Component, Graph, Marks, components};
+use crate::graph::Stop;
 
 /// A part of the product through all of whose nodes an accepted fair run can pass for ever.
 #[derive(Debug)]
@@ -65,17 +66,17 @@ impl Graph for Local {
 }
 
 /// All of them.
-pub fn accepting(question: Question, core: &mut Core) -> Vec<Accepting> {
+pub fn accepting(question: Question, core: &mut Core) -> Result<Vec<Accepting>, Stop> {
     let (required, strong) = (question.required(), question.fair.strong());
     let pairs = core.pairs();
-    let found = components(core, pairs, |marks| marks & required == required);
+    let found = components(core, pairs, |marks| marks & required == required)?;
     let mut result = Vec::new();
     for Component { nodes, marks } in found {
         let local = Local::new(core, nodes);
         let enabled = |number: u32| question.enabled_strong(core.space, core.product.pair(number).0);
-        result.extend(fair_parts(local, marks, required, strong, enabled));
+        result.extend(fair_parts(local, marks, required, strong, enabled)?);
     }
-    result
+    Ok(result)
 }
 
 /// The accepting parts of a component that has the required marks. `enabled` says which of the strong
@@ -86,9 +87,9 @@ pub fn fair_parts(
     required: Marks,
     strong: Marks,
     enabled: impl Fn(u32) -> Marks,
-) -> Vec<Accepting> {
+) -> Result<Vec<Accepting>, Stop> {
     if strong == 0 {
-        return vec![Accepting { local, required, enabled: Vec::new() }];
+        return Ok(vec![Accepting { local, required, enabled: Vec::new() }]);
     }
     let (mut result, mut work) = (Vec::new(), vec![(local, marks)]);
     while let Some((mut local, marks)) = work.pop() {
@@ -104,9 +105,9 @@ pub fn fair_parts(
             .collect();
         let mut rest = local.restrict(kept);
         let places = 0..rest.nodes.len() as u32;
-        for part in components(&mut rest, places, |marks| marks & required == required) {
+        for part in components(&mut rest, places, |marks| marks & required == required)? {
             work.push((rest.restrict(part.nodes), part.marks));
         }
     }
-    result
+    Ok(result)
 }

@@ -5,6 +5,7 @@
 //! the work for that passes a bound; the answer does not depend on time.
 
 use super::emptiness::{Accepting, Local};
+use super::limits::enlarged;
 use super::product::{Expanded, Product};
 use super::scc::{Graph, Marks};
 use super::space::{Node, Space};
@@ -206,7 +207,7 @@ impl Search {
 
     fn meet(&mut self, number: u32, from: (u32, u32, u32)) {
         if number as usize >= self.from.len() {
-            self.from.resize((number as usize + 1).max(self.from.len() * 3 / 2), (NONE, 0, 0));
+            self.from.resize((number as usize + 1).max(enlarged(self.from.len())), (NONE, 0, 0));
         }
         let entry = &mut self.from[number as usize];
         if entry.0 == NONE {

@@ -59,8 +59,8 @@ const LEFT: u8 = 2;
 /// The second search has met it.
 const AGAIN: u8 = 4;
 
-/// Bytes of a pair that has been seen, with the table's free room.
-const PAIR_BYTES: usize = 32;
+/// Bytes of a pair that has been seen, on the path and in the table, also while that grows.
+const PAIR_BYTES: usize = 64;
 
 struct Search<'a, 's> {
     space: &'a mut Space<'s>,
@@ -114,7 +114,8 @@ impl Search<'_, '_> {
 
     fn enter(&mut self, pair: Pair) -> Result<At, Stop> {
         self.limits.check_states(self.seen.len())?;
-        self.limits.check_memory(self.space.memory() + PAIR_BYTES * self.seen.len())?;
+        self.space.beside = PAIR_BYTES * self.seen.len();
+        self.limits.check_memory(self.space.memory())?;
         self.seen.insert(pair, ON_PATH);
         if !self.space.is_expanded(pair.0) {
             self.space.expand(&[Wanted { node: pair.0, tag: 0 }], &|_, _| true, self.limits)?;

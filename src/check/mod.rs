@@ -188,6 +188,10 @@ impl<'s> Checker<'s> {
             Err(Failure::Check(error)) => return Err(error),
         };
         if let Verdict::Violated(lasso) = &verdict {
+            // The tables of the search are no more, so the system may have their memory; if that is not
+            // enough, replaying will say so.
+            self.space.beside = 0;
+            let _ = self.space.confine(&self.options.limits);
             match replay(&mut *self.judge, formulas, formula, &self.options.fairness, lasso) {
                 Ok(()) => {}
                 // A successor of some state on the way cannot be computed.

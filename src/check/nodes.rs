@@ -4,6 +4,7 @@
 //! it does, nodes are states and there is no table between them. Propositions take a byte until
 //! one beyond the eighth is true somewhere.
 
+use super::limits::{enlarged, map_bytes};
 use super::space::Node;
 use crate::graph::{State, Stop};
 use rustc_hash::FxHashMap;
@@ -49,14 +50,15 @@ impl Nodes {
         self.starts.len()
     }
 
-    /// Bytes of the tables.
+    /// Bytes of the tables. What they have in reserve takes no memory until it is written to.
     pub fn memory(&self) -> usize {
-        let tables = self.tables.as_ref().map_or(0, |t| 4 * (t.nodes.capacity() + t.states.capacity()));
+        let tables = self.tables.as_ref().map_or(0, |t| 4 * (t.nodes.len() + t.states.len()));
         let props = match &self.props {
-            Props::Narrow(props) => props.capacity(),
-            Props::Wide(props) => 8 * props.capacity(),
+            Props::Narrow(props) => props.len(),
+            Props::Wide(props) => 8 * props.len(),
         };
-        tables + 4 * self.starts.capacity() + self.lengths.capacity() + 16 * self.long.capacity() + props
+        let long = map_bytes::<(Node, u32)>(self.long.len(), self.long.capacity());
+        tables + 4 * self.starts.len() + self.lengths.len() + long + props
     }
 
     /// The system's number of a node.
@@ -94,7 +96,7 @@ impl Nodes {
         if let Some(Tables { nodes, states }) = &mut self.tables {
             let at = state as usize;
             if at >= nodes.len() {
-                nodes.resize((at + 1).max(nodes.len() * 3 / 2), NONE);
+                nodes.resize((at + 1).max(enlarged(nodes.len())), NONE);
             }
             nodes[at] = node;
             states.push(state);

@@ -5,7 +5,7 @@
 //! reached at all is found out by [`super::reached`], without numbers.
 
 use super::fairness::FairTable;
-use super::limits::Limits;
+use super::limits::{Limits, enlarged, map_bytes};
 use super::reached::Reached;
 use super::scc::{Arc, Graph, Marks};
 use super::space::{Node, Space, Wanted};
@@ -80,6 +80,16 @@ impl<'a> Product<'a> {
     /// How many pairs were met, if they are counted.
     pub fn len(&self) -> usize {
         self.pairs.len()
+    }
+
+    /// Bytes of the tables.
+    pub fn memory(&self) -> usize {
+        let numbers = match &self.numbers {
+            Numbers::Dense(_) => 0,
+            Numbers::Table { table, .. } => size_of_val(&table[..]),
+            Numbers::Map(map) => map_bytes::<((Node, u32), u32)>(map.len(), map.capacity()),
+        };
+        size_of_val(&self.pairs[..]) + numbers
     }
 
     /// The pairs where runs from a state start.
@@ -185,14 +195,28 @@ pub struct Core<'p, 'a, 's> {
     pub space: &'p Space<'s>,
     reached: &'p Reached,
     components: Vec<u32>,
+    limits: &'p Limits,
 }
 
 impl<'p, 'a, 's> Core<'p, 'a, 's> {
-    pub fn new(question: Question<'a>, reached: &'p Reached, space: &'p Space<'s>) -> Self {
+    pub fn new(
+        question: Question<'a>,
+        reached: &'p Reached,
+        space: &'p Space<'s>,
+        limits: &'p Limits,
+    ) -> Self {
         let (components, count) = question.automaton.components();
         let accepting = question.automaton.accepting(&components, count);
         let product = Product::dense(question, space.len(), |at| accepting[components[at] as usize]);
-        Core { product, space, reached, components }
+        Core { product, space, reached, components, limits }
+    }
+
+    /// Bytes of a walk's numbers for each state, if the pairs have theirs without a table.
+    pub fn bytes_of_state(automaton: &Automaton) -> usize {
+        let (components, count) = automaton.components();
+        let accepting = automaton.accepting(&components, count);
+        let width = components.iter().filter(|&&component| accepting[component as usize]).count();
+        if width <= WIDTH_MAX { size_of::<u32>() * width } else { 0 }
     }
 
     /// All pairs.
@@ -226,10 +250,14 @@ impl Graph for Core<'_, '_, '_> {
     }
 
     fn arc(&mut self, node: u32, cursor: &mut (u32, u32)) -> Option<Arc> {
-        let Core { product, space, reached, components } = self;
+        let Core { product, space, reached, components, .. } = self;
         let component = components[product.pair(node).1 as usize];
         let inside = |node, at: u32| components[at as usize] == component && reached.has(node, at);
         product.next(space, node, cursor, inside)
+    }
+
+    fn room(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.limits.check_memory(self.space.memory() + self.product.memory() + bytes)
     }
 }
 
@@ -267,7 +295,7 @@ impl Numbers {
                 *self = Numbers::Map(map);
             } else {
                 if place >= table.len() {
-                    table.resize((place + 1).max(table.len() * 3 / 2), 0);
+                    table.resize((place + 1).max(enlarged(table.len())), 0);
                 }
                 if table[place] == 0 {
                     table[place] = fresh + 1;

@@ -3,8 +3,8 @@
 //!
 //! Only states that the automaton can read from some pair are expanded.
 
-use super::limits::Limits;
-use super::product::Question;
+use super::limits::{Limits, enlarged, map_bytes};
+use super::product::{Core, Question};
 use super::space::{Node, Space, Wanted};
 use crate::graph::Stop;
 use crate::logic::Automaton;
@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 
 /// Entries taken in one step of exploration.
 const BATCH: usize = 1 << 13;
+/// The least by which a queue becomes longer.
+const QUEUE_MIN: usize = 64;
 
 /// See the head of this file.
 pub struct Reached {
@@ -21,6 +23,8 @@ pub struct Reached {
     waiting: VecDeque<Entry>,
     /// How many pairs have been reached.
     count: usize,
+    /// Bytes for each state that the search for cycles takes at least.
+    ahead: usize,
 }
 
 /// Automaton states `64 * block + bit` of a state, for each bit of the set.
@@ -45,8 +49,9 @@ impl Entry {
 impl Reached {
     /// Where runs from a state start.
     pub fn new(root: Node, automaton: &Automaton) -> Self {
-        let mut reached =
-            Reached { sets: Sets::new(automaton.edges.len()), waiting: VecDeque::new(), count: 0 };
+        let ahead = Core::bytes_of_state(automaton);
+        let sets = Sets::new(automaton.edges.len());
+        let mut reached = Reached { sets, waiting: VecDeque::new(), count: 0, ahead };
         for &start in &automaton.initial {
             reached.add(Entry { node: root, block: start / 64, set: 1 << (start % 64) });
         }
@@ -100,6 +105,8 @@ impl Reached {
         grow: bool,
     ) -> Result<(), Stop> {
         let count = self.waiting.len().min(BATCH);
+        // What has been explored will be looked at, so that must fit as well.
+        space.beside = self.memory() + if grow { self.ahead * space.len() } else { 0 };
         if grow {
             let batch: Vec<Entry> = self.waiting.range(..count).copied().collect();
             expand(&batch, question, space, limits)?;
@@ -124,7 +131,13 @@ impl Reached {
                 }
             }
         }
-        limits.check_memory(space.memory() + self.memory())
+        self.settle(space);
+        limits.check_memory(space.memory())
+    }
+
+    /// Tells the space how much there is beside it.
+    pub fn settle(&self, space: &mut Space) {
+        space.beside = self.memory();
     }
 
     #[inline]
@@ -132,8 +145,16 @@ impl Reached {
         entry.set = self.sets.add(entry);
         if entry.set != 0 {
             self.count += entry.set.count_ones() as usize;
+            reserve(&mut self.waiting);
             self.waiting.push_back(entry);
         }
+    }
+}
+
+/// Makes room for one more in a queue, all of whose memory will be in use: it becomes longer by a quarter only.
+pub fn reserve<T>(queue: &mut VecDeque<T>) {
+    if queue.len() == queue.capacity() {
+        queue.reserve_exact(QUEUE_MIN.max(queue.len() / 4));
     }
 }
 
@@ -184,9 +205,9 @@ impl Sets {
 
     fn bytes(&self) -> usize {
         match self {
-            Sets::Narrow(sets) => sets.capacity(),
-            Sets::Wide(sets) => 8 * sets.capacity(),
-            Sets::Many(sets) => 24 * sets.capacity(),
+            Sets::Narrow(sets) => sets.len(),
+            Sets::Wide(sets) => 8 * sets.len(),
+            Sets::Many(sets) => map_bytes::<((Node, u32), u64)>(sets.len(), sets.capacity()),
         }
     }
 
@@ -205,7 +226,7 @@ impl Sets {
         fn place<T: Clone + Default>(sets: &mut Vec<T>, node: Node) -> &mut T {
             let at = node as usize;
             if at >= sets.len() {
-                sets.resize((at + 1).max(sets.len() * 5 / 4), T::default());
+                sets.resize((at + 1).max(enlarged(sets.len())), T::default());
             }
             &mut sets[at]
         }

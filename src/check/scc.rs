@@ -4,8 +4,14 @@
 //! marks seen in each component that is still open, so a component is known with all its marks when
 //! it closes.
 
+use super::limits::enlarged;
+use crate::graph::Stop;
+
 /// Bits that edges carry: acceptance sets and fairness conditions.
 pub type Marks = u128;
+
+/// So many nodes are visited between two looks at the memory.
+const VISITS: u32 = 1 << 12;
 
 /// An edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +41,11 @@ pub trait Graph {
     fn close(&mut self, _nodes: &[u32], _marks: Marks, _is_cyclic: bool) -> bool {
         false
     }
+
+    /// Whether the tables of a walk may take so many bytes.
+    fn room(&mut self, _bytes: usize) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 /// A component that has an edge.
@@ -55,13 +66,14 @@ pub fn components<G: Graph>(
     graph: &mut G,
     roots: impl IntoIterator<Item = u32>,
     wanted: impl Fn(Marks) -> bool,
-) -> Vec<Component> {
+) -> Result<Vec<Component>, Stop> {
+    graph.room(size_of::<u32>() * graph.bound())?;
     let mut walk = Walk { number: vec![NEW; graph.bound()], ..Walk::default() };
     let mut found = Vec::new();
     for root in roots {
-        walk.visit(graph, root, &wanted, Some(&mut found));
+        walk.visit(graph, root, &wanted, Some(&mut found))?;
     }
-    found
+    Ok(found)
 }
 
 /// The first component that satisfies the test, as far as it is known at that moment.
@@ -69,9 +81,10 @@ pub fn first_component<G: Graph>(
     graph: &mut G,
     roots: impl IntoIterator<Item = u32>,
     wanted: impl Fn(Marks) -> bool,
-) -> Option<Component> {
+) -> Result<Option<Component>, Stop> {
     let mut walk = Walk::default();
-    roots.into_iter().find_map(|root| walk.visit(graph, root, &wanted, None))
+    let mut visit = |root| walk.visit(graph, root, &wanted, None).transpose();
+    roots.into_iter().find_map(&mut visit).transpose()
 }
 
 /// A depth-first walk that may be continued from other roots.
@@ -91,14 +104,15 @@ impl Walk {
 
     /// Visits everything that can be reached from the root and was not visited before. Components
     /// with a cycle that satisfy the test go into `found`; without it, the walk ends with the first
-    /// such component, as far as it is known at that moment, and cannot be continued.
+    /// such component, as far as it is known at that moment, and cannot be continued; nor can a walk for
+    /// which there was no room.
     pub fn visit<G: Graph>(
         &mut self,
         graph: &mut G,
         root: u32,
         wanted: impl Fn(Marks) -> bool,
         mut found: Option<&mut Vec<Component>>,
-    ) -> Option<Component> {
+    ) -> Result<Option<Component>, Stop> {
         struct Root {
             number: u32,
             marks: Marks,
@@ -107,7 +121,7 @@ impl Walk {
             cyclic: bool,
         }
         if self.number(root) != NEW {
-            return None;
+            return Ok(None);
         }
         if self.open.is_empty() {
             self.last = 0;
@@ -119,14 +133,18 @@ impl Walk {
             if let Some((node, entry)) = enter.take() {
                 self.last += 1;
                 if node as usize >= self.number.len() {
-                    self.number.resize((node as usize + 1).max(self.number.len() * 3 / 2), NEW);
+                    self.number.resize((node as usize + 1).max(enlarged(self.number.len())), NEW);
                 }
                 self.number[node as usize] = self.last;
                 self.open.push(node);
                 stack.push(Root { number: self.last, marks: 0, entry, cyclic: false });
                 path.push((node, G::Cursor::default()));
+                if self.last.is_multiple_of(VISITS) {
+                    let own = size_of::<u32>() * (self.number.len() + self.open.len());
+                    graph.room(own + size_of_val(&stack[..]) + size_of_val(&path[..]))?;
+                }
             }
-            let (node, cursor) = path.last_mut()?;
+            let Some((node, cursor)) = path.last_mut() else { return Ok(None) };
             let node = *node;
             if let Some(arc) = graph.arc(node, cursor) {
                 match self.number(arc.to) {
@@ -142,7 +160,7 @@ impl Walk {
                         let marks = top.marks | marks;
                         if found.is_none() && wanted(marks) {
                             let start = self.open.partition_point(|&n| self.number(n) < top.number);
-                            return Some(Component { nodes: self.open.split_off(start), marks });
+                            return Ok(Some(Component { nodes: self.open.split_off(start), marks }));
                         }
                         stack.push(Root { marks, cyclic: true, ..top });
                     }
@@ -172,6 +190,7 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Interrupt;
 
     struct List(Vec<Vec<(u32, Marks)>>);
 
@@ -187,7 +206,7 @@ mod tests {
     #[track_caller]
     fn check(edges: &[&[(u32, Marks)]], expected: &[(&[u32], Marks)]) {
         let mut list = List(edges.iter().map(|out| out.to_vec()).collect());
-        let mut found = components(&mut list, [0], |_| true);
+        let mut found = components(&mut list, [0], |_| true).expect("there is room");
         for component in &mut found {
             component.nodes.sort_unstable();
         }
@@ -211,6 +230,28 @@ mod tests {
     fn long_paths_need_no_native_stack() {
         let count = 300_000;
         let edges = (0..count).map(|i| vec![((i + 1) % count, 0)]).collect();
-        assert_eq!(components(&mut List(edges), [0], |_| true).len(), 1);
+        assert_eq!(components(&mut List(edges), [0], |_| true).map(|found| found.len()), Ok(1));
+    }
+
+    /// A way without end, and how many bytes a walk along it may take.
+    struct Endless(usize);
+
+    impl Graph for Endless {
+        type Cursor = bool;
+        fn arc(&mut self, node: u32, cursor: &mut bool) -> Option<Arc> {
+            let is_first = !std::mem::replace(cursor, true);
+            is_first.then_some(Arc { to: node + 1, marks: 0, at: 0 })
+        }
+        fn room(&mut self, bytes: usize) -> Result<(), Stop> {
+            if bytes <= self.0 { Ok(()) } else { Err(Stop::Interrupted(Interrupt::Memory)) }
+        }
+    }
+
+    #[test]
+    fn a_walk_ends_where_there_is_no_more_room() {
+        assert_eq!(
+            first_component(&mut Endless(1 << 20), [0], |_| true),
+            Err(Stop::Interrupted(Interrupt::Memory))
+        );
     }
 }

@@ -62,6 +62,9 @@ impl<'a> Target<'a> {
             Extent::Known => (false, usize::MAX),
             Extent::All { first_look } => (true, first_look),
         };
+        // What is known has been seen to have such a run, which is worth more than the limit.
+        let unlimited = Limits::default();
+        let look_limits = if grow { limits } else { &unlimited };
         let mut is_near = reached.is_near(&self.accepts_all);
         loop {
             if is_near {
@@ -72,7 +75,9 @@ impl<'a> Target<'a> {
                 // A cycle may have been closed before.
                 return match open {
                     Some(open) if open.steps.len() > 1 => {
-                        let cyclic = self.cyclic_run(&reached, root, space)?;
+                        reached.settle(space);
+                        // If there is no room for that, the other one will do.
+                        let cyclic = self.cyclic_run(&reached, root, space, look_limits).ok().flatten();
                         let is_shorter = |run: &Lasso| run.steps.len() < open.steps.len();
                         Ok(Some(cyclic.filter(is_shorter).unwrap_or(open)))
                     }
@@ -90,8 +95,12 @@ impl<'a> Target<'a> {
             }
             let complete = result.is_ok() && reached.is_complete();
             if complete || result.is_err() || reached.len() >= next_look {
-                if let Some(run) = self.cyclic_run(&reached, root, space)? {
-                    return Ok(Some(run));
+                reached.settle(space);
+                match self.cyclic_run(&reached, root, space, look_limits) {
+                    Ok(Some(run)) => return Ok(Some(run)),
+                    // No room for a look at so much; a violation may show in other ways.
+                    Err(Stop::Interrupted(Interrupt::Memory)) if !complete => {}
+                    looked => looked.map(|_| ())?,
                 }
                 next_look = reached.len() * 2;
             }
@@ -112,6 +121,8 @@ impl<'a> Target<'a> {
         limits: &Limits,
         states_max: usize,
     ) -> Result<Option<Lasso>, Stop> {
+        // The tables of earlier searches are no more.
+        space.beside = 0;
         let mut product = Product::new(self.question);
         let starts = product.starts(root);
         let required = self.question.required();
@@ -126,20 +137,28 @@ impl<'a> Target<'a> {
             stop: None,
         };
         let found = first_component(&mut ahead, starts, |marks| marks & required == required);
-        // Other reasons to stop will be met again by the search that follows.
+        // Other reasons to stop will be met again by the search that follows, if it needs as much memory.
         if ahead.stop == Some(Stop::Interrupted(Interrupt::Cancelled)) {
             return Err(Stop::Interrupted(Interrupt::Cancelled));
         }
-        if ahead.reached_end || found.is_some() {
+        let reached_end = ahead.reached_end;
+        drop(ahead);
+        if reached_end || matches!(found, Ok(Some(_))) {
             self.explore(space, root, limits, Extent::Known)
         } else {
             Ok(None)
         }
     }
 
-    fn cyclic_run(&self, reached: &Reached, root: Node, space: &mut Space) -> Result<Option<Lasso>, Stop> {
-        let mut core = Core::new(self.question, reached, space);
-        let mut parts = emptiness::accepting(self.question, &mut core);
+    fn cyclic_run(
+        &self,
+        reached: &Reached,
+        root: Node,
+        space: &mut Space,
+        limits: &Limits,
+    ) -> Result<Option<Lasso>, Stop> {
+        let mut core = Core::new(self.question, reached, space, limits);
+        let mut parts = emptiness::accepting(self.question, &mut core)?;
         if parts.is_empty() {
             return Ok(None);
         }
@@ -194,5 +213,10 @@ impl Graph for Ahead<'_, '_, '_> {
         let arc = self.product.next(self.space, node, place, |_, _| true)?;
         self.reached_end = self.accepts_all[self.product.pair(arc.to).1 as usize];
         Some(arc)
+    }
+
+    fn room(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.space.beside = self.product.memory() + bytes;
+        self.limits.check_memory(self.space.memory())
     }
 }

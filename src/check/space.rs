@@ -38,6 +38,8 @@ pub struct Space<'s> {
     gaps: Vec<(Node, Stop)>,
     /// Room for what a single thread finds.
     found: Found,
+    /// Bytes of the tables of whoever explores.
+    pub beside: usize,
 }
 
 /// How far exploration is.
@@ -85,6 +87,7 @@ impl<'s> Space<'s> {
             watcher: None,
             gaps: Vec::new(),
             found: Found::default(),
+            beside: 0,
         }
     }
 
@@ -104,10 +107,22 @@ impl<'s> Space<'s> {
         self.targets.len()
     }
 
-    /// Bytes that the tables and the system take.
+    /// Bytes that the tables, those beside them and the system take.
     pub fn memory(&self) -> usize {
-        let rules = 4 * self.rules.as_ref().map_or(0, Vec::capacity);
-        self.nodes.memory() + self.targets.memory() + rules + self.workers[0].bytes()
+        self.tables() + self.workers[0].bytes()
+    }
+
+    fn tables(&self) -> usize {
+        let rules = 4 * self.rules.as_ref().map_or(0, Vec::len);
+        self.nodes.memory() + self.targets.memory() + rules + self.beside
+    }
+
+    /// Checks the memory, and tells the system how much there is for it: it also grows between two checks.
+    pub fn confine(&self, limits: &Limits) -> Result<(), Stop> {
+        let tables = self.tables();
+        let left = |all: u64| usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(tables);
+        self.workers[0].confine(limits.memory_max.map_or(usize::MAX, left));
+        limits.check_memory(tables + self.workers[0].bytes())
     }
 
     /// The system's number of a node.
@@ -157,7 +172,6 @@ impl<'s> Space<'s> {
         test: &(dyn Fn(u64, u64) -> bool + Sync),
         limits: &Limits,
     ) -> Result<(), Stop> {
-        limits.check_memory(self.memory())?;
         let progress = Progress { states: self.nodes.len(), transitions: self.targets.len() };
         if let Some(watcher) = &mut self.watcher {
             watcher(&progress);
@@ -165,6 +179,7 @@ impl<'s> Space<'s> {
         let Some(pool) = self.pool.filter(|_| wanted.len() > CHUNK) else {
             for chunk in wanted.chunks(CHUNK) {
                 limits.check()?;
+                self.confine(limits)?;
                 let mut found = std::mem::take(&mut self.found);
                 look(&mut *self.workers[0], chunk, &self.nodes, test, &mut found);
                 let taken = self.take(chunk, &found);
@@ -173,6 +188,7 @@ impl<'s> Space<'s> {
             }
             return Ok(());
         };
+        self.confine(limits)?;
         let chunks: Vec<&[Wanted]> = wanted.chunks(CHUNK).collect();
         // Chunks are claimed in order, so when one has to stop, all before it are claimed too.
         let next = AtomicUsize::new(0);
@@ -203,6 +219,7 @@ impl<'s> Space<'s> {
         }
         for (chunk, found) in chunks.into_iter().zip(results) {
             self.take(chunk, &found.expect("chunks before a stop are done"))?;
+            self.confine(limits)?;
         }
         Ok(())
     }
@@ -246,7 +263,7 @@ impl<'s> Space<'s> {
             if known.len() <= 32 && known.iter().enumerate().any(equal) {
                 continue;
             }
-            self.targets.push(target);
+            self.targets.push(start, target);
             if let Some(rules) = &mut self.rules {
                 rules.push(rule);
             }

@@ -6,54 +6,43 @@ use std::ops::Range;
 /// Nodes from here on need four bytes.
 const NARROW_MAX: Node = 1 << 24;
 
-/// See the head of this file.
-#[derive(Debug)]
-pub enum Targets {
-    Narrow(Vec<[u8; 3]>),
-    Wide(Vec<Node>),
-}
-
-impl Default for Targets {
-    fn default() -> Self {
-        Targets::Narrow(Vec::new())
-    }
+/// The rows before the first that needs four bytes, and all from there on. Those that are there stay where they
+/// are, since to copy so many would take as much memory again.
+#[derive(Debug, Default)]
+pub struct Targets {
+    narrow: Vec<[u8; 3]>,
+    wide: Vec<Node>,
 }
 
 impl Targets {
     pub fn len(&self) -> usize {
-        match self {
-            Targets::Narrow(ends) => ends.len(),
-            Targets::Wide(ends) => ends.len(),
-        }
+        self.narrow.len() + self.wide.len()
     }
 
-    /// Bytes of the table.
+    /// Bytes of the tables.
     pub fn memory(&self) -> usize {
-        match self {
-            Targets::Narrow(ends) => 3 * ends.capacity(),
-            Targets::Wide(ends) => 4 * ends.capacity(),
-        }
+        size_of_val(&self.narrow[..]) + size_of_val(&self.wide[..])
     }
 
-    pub fn push(&mut self, target: Node) {
-        if let (Targets::Narrow(ends), true) = (&*self, target >= NARROW_MAX) {
-            *self = Targets::Wide(ends.iter().map(wide).collect());
+    /// Adds one to the row that starts at `start`.
+    #[inline]
+    pub fn push(&mut self, start: usize, target: Node) {
+        if self.wide.is_empty() && target < NARROW_MAX {
+            let [low, middle, high, _] = target.to_le_bytes();
+            return self.narrow.push([low, middle, high]);
         }
-        match self {
-            Targets::Narrow(ends) => {
-                let [low, middle, high, _] = target.to_le_bytes();
-                ends.push([low, middle, high]);
-            }
-            Targets::Wide(ends) => ends.push(target),
+        if start < self.narrow.len() {
+            self.wide.extend(self.narrow.drain(start..).map(|end| wide(&end)));
         }
+        self.wide.push(target);
     }
 
-    /// A part of them.
+    /// A part of a row.
     #[inline]
     pub fn row(&self, range: Range<usize>) -> Row<'_> {
-        match self {
-            Targets::Narrow(ends) => Row::Narrow(&ends[range]),
-            Targets::Wide(ends) => Row::Wide(&ends[range]),
+        match range.start.checked_sub(self.narrow.len()) {
+            Some(start) => Row::Wide(&self.wide[start..start + range.len()]),
+            None => Row::Narrow(&self.narrow[range]),
         }
     }
 }
@@ -99,12 +88,24 @@ mod tests {
 
     #[test]
     fn all_come_back_when_they_need_more_bytes() {
-        let (mut targets, mut expected) = (Targets::default(), Vec::new());
-        for target in [0, 255, 256, NARROW_MAX - 1, 7, NARROW_MAX, 3, Node::MAX] {
-            targets.push(target);
-            expected.push(target);
-            assert_eq!(targets.row(0..targets.len()).iter().collect::<Vec<_>>(), expected);
+        let (mut targets, mut start) = (Targets::default(), 0);
+        let rows: [&[Node]; 6] =
+            [&[0, 255], &[256, NARROW_MAX - 1], &[], &[7, NARROW_MAX, 3], &[], &[Node::MAX, 1, 0]];
+        for row in rows {
+            for (at, &target) in row.iter().enumerate() {
+                targets.push(start, target);
+                let known = targets.row(start..targets.len());
+                assert_eq!(known.iter().collect::<Vec<_>>(), row[..=at]);
+            }
+            start = targets.len();
         }
-        assert_eq!((targets.row(2..4).get(1), targets.row(2..4).get(2)), (Some(NARROW_MAX - 1), None));
+        let mut start = 0;
+        for row in rows {
+            let known = targets.row(start..start + row.len());
+            assert_eq!(known.iter().collect::<Vec<_>>(), row);
+            assert_eq!((known.get(1), known.get(3)), (row.get(1).copied(), None));
+            start += row.len();
+        }
+        assert_eq!((targets.len(), targets.memory()), (10, 4 * 3 + 6 * 4));
     }
 }

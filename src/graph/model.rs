@@ -513,4 +513,8 @@ impl Worker for ModelWorker<'_> {
     fn bytes(&self) -> usize {
         self.model.bytes()
     }
+
+    fn confine(&self, bytes_max: usize) {
+        self.model.confine(bytes_max);
+    }
 }

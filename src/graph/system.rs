@@ -94,6 +94,9 @@ pub trait Worker {
     fn bytes(&self) -> usize {
         0
     }
+
+    /// From now on the whole system may take at most so many; what it has it keeps.
+    fn confine(&self, _bytes_max: usize) {}
 }
 
 /// The step of a state without transitions, if it is the one that is asked for.

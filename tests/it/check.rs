@@ -419,3 +419,33 @@ fn the_shorter_run_is_shown_after_other_formulas() {
         assert_eq!(said.matches("a cycle of 1 step").count(), 3, "{said}");
     }
 }
+
+/// Counts without end.
+const ENDLESS: &str = "load model-checker
+mod ENDLESS is
+  protecting NAT .
+  including MODEL-CHECKER .
+  op c : Nat -> State [ctor] .
+  op ev : -> Prop .
+  var N : Nat .
+  rl [x] : c(N) => c(s N) .
+  eq c(N) |= ev = N == N + 1 .
+endm
+";
+
+#[test]
+fn searches_for_cycles_keep_to_the_memory_limit() {
+    // All states are on one path, so that depth-first searches take more memory than the states.
+    const LIMIT: u64 = 14 << 20;
+    const PROGRAM: u64 = 20 << 20;
+    let spec = Spec::new("endless-path", ENDLESS);
+    // On the state graph, and with an automaton.
+    for formula in ["[] <> ev", "([] <> ev) /\\ (ev U ~ ev)"] {
+        let limit = LIMIT.to_string();
+        let args = ["--init", "c(0)", "--formula", formula, "--layers", "none", "--memory", &limit];
+        let (code, objects) = spec.json(&args);
+        assert_eq!((code, &objects[0]["verdict"]), (3, &Value::from("unknown")), "{formula}");
+        let peak = objects[0]["peak_memory_bytes"].as_u64().expect("a number");
+        assert!(peak < LIMIT + PROGRAM, "{formula}: {peak}");
+    }
+}

@@ -211,6 +211,10 @@ impl<'a, R: Region> Part<'a, R> {
             let mut walk = std::mem::take(&mut self.walk);
             let found = walk.visit(&mut Watched { part: self, interest }, number, is_wanted, None);
             self.walk = walk;
+            let found = match found {
+                Ok(found) => found,
+                Err(stop) => return self.stopped(stop),
+            };
             let suffix = match (found, self.halt.take()) {
                 (Some(component), _) => {
                     let mut known = Known::new(self);
@@ -480,7 +484,7 @@ impl<'p, 'a, R: Region> Known<'p, 'a, R> {
         self.stop.take().map_or(Ok(()), Err)?;
         let Reader { fair, required, .. } = self.part.shared.reader;
         let enabled = |number: u32| self.part.enabled[number as usize] & fair.strong();
-        Ok(fair_parts(local, marks, *required, fair.strong(), enabled))
+        fair_parts(local, marks, *required, fair.strong(), enabled)
     }
 
     /// The run from a pair into one of these and around there.
