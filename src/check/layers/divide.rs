@@ -12,6 +12,7 @@ use super::post::{Census, post, read};
 use super::queue::{Halted, Queue, Task, Violation};
 use super::reader::Reader;
 use super::rounds::Rounds;
+use super::turn::Turn;
 use super::{Layer, Layers};
 use crate::base::Interrupt;
 use crate::graph::{Region, Sprout, Stop};
@@ -215,7 +216,8 @@ impl<'c, R: Region + Send> Check<'c, R> {
         self.meter.begin(boundaries, boundary.depth, count, done.iter().filter(|&&done| done).count());
         let Check { crew, reader, meter, checkpoint, forget, done: searched, .. } = self;
         let checkpoint = &*checkpoint;
-        let shared = Shared { reader, cache, meter, budget: crew.budget, limits: crew.limits };
+        let turn = &Turn::default();
+        let shared = Shared { reader, cache, meter, budget: crew.budget, limits: crew.limits, turn };
         let save = |queue: &Queue| match checkpoint {
             Some(checkpoint) => checkpoint.save_done(boundaries, || queue.done(), meter.is_met()),
             None => Ok(()),

@@ -41,6 +41,7 @@ mod seeded;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod turn;
 
 pub use checkpoint::{CheckpointError, Saving};
 pub use meter::{Meter, Progress, Watcher};
