@@ -9,6 +9,7 @@ mod name;
 mod size;
 mod source;
 mod threads;
+mod varint;
 
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use digest::{DIGEST_LEN, digest};
@@ -17,6 +18,7 @@ pub use name::Name;
 pub use size::{bytes, size_text};
 pub use source::{FileId, SourceMap, Span};
 pub use threads::{THREADS_MAX, by_own_threads, pool, share_out};
+pub use varint::{put_number, take_number};
 
 /// Defines an index type: a `u32` that only indexes one kind of table.
 #[macro_export]

@@ -255,7 +255,9 @@ impl Explorer {
 
     /// The reduced form of a term.
     pub fn reduce(&mut self, tree: &Tree) -> Result<Term, Interrupt> {
-        self.untouched = None;
+        self.close();
+        // Terms without equations are made without a look at how full the heap is.
+        self.machine.tidy();
         let term = self.machine.reduce(tree)?;
         Ok(self.machine.as_state(term))
     }

@@ -339,6 +339,8 @@ impl ModelWorker<'_> {
             if self.ready.is_none() || self.epoch != epoch {
                 self.ready = Some(Ready::new(&model.setup).map_err(Stop::Interrupted)?);
                 self.epoch = epoch;
+                // What was there before is free, and this is told after the job.
+                self.jobs = TELL_EVERY - 1;
             }
             let ready = self.ready.as_mut().expect("made above");
             ready.explorer.machine.rewrites = 0;

@@ -174,6 +174,30 @@ fn what_does_not_fit_is_divided() {
     }
 }
 
+/// What fits into memory fits when it is saved and read again, too.
+#[test]
+fn a_large_boundary_is_saved_and_read_in_little_memory() {
+    let directory = std::env::temp_dir().join(format!("rwl-large-boundary-{}", std::process::id()));
+    let place = directory.to_str().expect("a name in ASCII");
+    let args = ["--module", "QLOCK-CHECK", "--init", "init8", "--formula", "lofree", "--layers", "6"];
+    let args = [&args[..], &["--threads", "1", "--memory", "30M"]].concat();
+    let (code, plain, _) = check("qlock", &args);
+    assert_eq!((code, &plain[0]["verdict"]), (0, &"holds".into()));
+    let args = [&args[..], &["--checkpoint", place, "--resume"]].concat();
+    for _ in 0..2 {
+        let (code, objects, errors) = check("qlock", &args);
+        assert_eq!((code, &objects[0]["verdict"]), (0, &"holds".into()), "{errors}");
+        assert_eq!(objects[0]["layers"], plain[0]["layers"]);
+        std::fs::remove_file(directory.join("done")).expect("it was saved");
+    }
+    // Where there is really no room, this is said as it is of every limit.
+    let args: Vec<&str> = args.iter().map(|&arg| if arg == "30M" { "1M" } else { arg }).collect();
+    let (code, objects, errors) = check("qlock", &args);
+    assert_eq!((code, &objects[0]["verdict"]), (3, &"unknown".into()), "{errors}");
+    assert!(objects[0]["reason"].as_str().is_some_and(|reason| reason.contains("memory")), "{}", objects[0]);
+    std::fs::remove_dir_all(&directory).expect("it was made");
+}
+
 /// Killed at some moments, the check goes on and ends as if nothing had happened.
 #[test]
 fn a_check_survives_being_killed() {

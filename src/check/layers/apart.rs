@@ -10,7 +10,7 @@
 //! Pieces share no table of verified pairs: what several of them reach is searched by each of them.
 
 use super::boundary::Boundary;
-use super::checkpoint::{Cursor, Stored, load, store};
+use super::checkpoint::{Cursor, Stored, load, put_bytes, store};
 use super::part::Suffix;
 use super::post::Census;
 use super::queue::{Halted, Task, Violation};
@@ -165,12 +165,13 @@ pub fn conclude<G: Regions>(
 /// The boundaries of a check, and the last one in pieces.
 fn frontier<R: Region + Send>(check: &mut Check<R>, pieces: Pieces) -> Result<Frontier, Stop> {
     let automaton = format!("{:?}", check.reader.automaton);
-    let is_met = check.meter.is_met();
+    let (is_met, forget) = (check.meter.is_met(), check.forget);
     let region = &mut check.crew.regions[0];
     let mut seal = |boundary: &Boundary, census: Census| {
-        let mut out = (automaton.len() as u64).to_le_bytes().to_vec();
-        out.extend_from_slice(automaton.as_bytes());
-        out.extend(store(boundary, census, is_met, region)?);
+        let mut out = Vec::new();
+        let mut put = |bytes: &[u8]| out.extend_from_slice(bytes);
+        put_bytes(automaton.as_bytes(), &mut put);
+        store(boundary, census, is_met, region, forget, &mut put)?;
         Ok(out)
     };
     let boundaries = check.boundaries.iter().map(|(boundary, census)| seal(boundary, *census));
@@ -219,13 +220,13 @@ fn open<R: Region + Send>(
     let automaton = format!("{:?}", check.reader.automaton);
     let states = check.reader.automaton.edges.len();
     let mut boundaries: Vec<(Arc<Boundary>, Census)> = Vec::new();
-    for bytes in stored {
-        let mut cursor = Cursor(bytes);
-        if cursor.bytes() != Some(automaton.as_bytes()) {
+    for &(mut bytes) in stored {
+        if Cursor(&mut bytes).bytes().as_deref() != Some(automaton.as_bytes()) {
             return Err(Error::Foreign);
         }
         let before = boundaries.last().map(|(boundary, _)| boundary.clone());
-        let Stored { boundary, census, is_met } = match load(cursor.0, &mut check.crew.regions[0], before) {
+        let loaded = load(&mut bytes, &mut check.crew.regions[0], check.forget, before);
+        let Stored { boundary, census, is_met } = match loaded {
             Ok(loaded) => loaded.ok_or(Error::Foreign)?,
             Err(stop) => return Ok(Err(stop)),
         };

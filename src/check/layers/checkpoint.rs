@@ -4,14 +4,18 @@
 //! the new one. It begins with what it belongs to (the system, the formula, the layers) and ends
 //! with a checksum; what is damaged or belongs to something else is refused. Every change of a
 //! single byte changes the checksum, since each step of it is a bijection.
+//!
+//! Boundaries may be large, so no file is ever in memory as a whole. Of a state only that is written in
+//! which it differs from the one before.
 
 use super::Layers;
 use super::boundary::{Boundary, Entry, Level};
 use super::post::Census;
+use crate::base::{Interrupt, put_number, take_number};
 use crate::graph::{Region, Seed, Stop};
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, Take, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -74,7 +78,7 @@ impl fmt::Display for CheckpointError {
     }
 }
 
-const MAGIC: &[u8] = b"rwl layers 3\n";
+const MAGIC: &[u8] = b"rwl layers 4\n";
 
 /// An open checkpoint.
 #[derive(Debug)]
@@ -95,8 +99,12 @@ pub struct Saved {
 }
 
 impl Checkpoint {
-    /// Opens the directory and reads what is there.
-    pub fn open<R: Region>(saving: Saving, region: &mut R) -> Result<(Checkpoint, Saved), CheckpointError> {
+    /// Opens the directory and reads what is there, if there is room for it.
+    pub fn open<R: Region>(
+        saving: Saving,
+        region: &mut R,
+        forget: &dyn Fn(),
+    ) -> Result<Result<(Checkpoint, Saved), Stop>, CheckpointError> {
         let checkpoint = Checkpoint { saving, last: Mutex::new(Instant::now()) };
         let directory = &checkpoint.saving.directory;
         fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
@@ -104,20 +112,20 @@ impl Checkpoint {
         match (checkpoint.saving.resume, files.is_empty()) {
             (false, false) => return Err(CheckpointError::Exists(directory.clone())),
             // It may have ended before anything was saved.
-            (_, true) => return Ok((checkpoint, Saved::default())),
+            (_, true) => return Ok(Ok((checkpoint, Saved::default()))),
             (true, false) => {}
         }
         let mut saved = Saved::default();
-        while let Some(bytes) = checkpoint.read(Some(saved.boundaries.len()))? {
+        while let Some(mut content) = checkpoint.read(Some(saved.boundaries.len()))? {
             let before = saved.boundaries.last().map(|(boundary, _)| boundary.clone());
             let path = checkpoint.path(Some(saved.boundaries.len()));
-            match load(&bytes, region, before) {
+            match load(&mut content, region, forget, before) {
                 Ok(Some(Stored { boundary, census, is_met })) => {
                     saved.boundaries.push((boundary, census));
                     saved.is_met |= is_met;
                 }
                 Ok(None) => return Err(CheckpointError::Damaged(path)),
-                Err(_) => return Err(CheckpointError::Io(path, "there is no room for it".to_owned())),
+                Err(stop) => return Ok(Err(stop)),
             }
         }
         // What comes after a gap is no use, and may be somebody else's.
@@ -125,17 +133,16 @@ impl Checkpoint {
         if saved.boundaries.is_empty() || files.iter().any(|file| is_layer(file) && *file > next) {
             return Err(CheckpointError::Damaged(next));
         }
-        if let Some(bytes) = checkpoint.read(None)? {
-            let mut cursor = Cursor(&bytes);
+        if let Some(mut content) = checkpoint.read(None)? {
+            let mut cursor = Cursor(&mut content);
             let count = saved.boundaries.last().map_or(0, |(boundary, _)| boundary.level.len());
             let belongs = cursor.number() == Some(saved.boundaries.len() as u64);
             saved.is_met |= cursor.number() == Some(1);
-            if !belongs || cursor.0.len() != count {
-                return Err(CheckpointError::Damaged(checkpoint.path(None)));
-            }
-            saved.done = Some(cursor.0.iter().map(|&byte| byte != 0).collect());
+            let done = cursor.rest().filter(|done| belongs && done.len() == count);
+            let done = done.ok_or_else(|| CheckpointError::Damaged(checkpoint.path(None)))?;
+            saved.done = Some(done.into_iter().map(|byte| byte != 0).collect());
         }
-        Ok((checkpoint, saved))
+        Ok(Ok((checkpoint, saved)))
     }
 
     /// The files of boundaries and of the final layer that are there.
@@ -163,8 +170,9 @@ impl Checkpoint {
         census: Census,
         is_met: bool,
         region: &mut R,
+        forget: &dyn Fn(),
     ) -> Result<(), Stop> {
-        self.write(Some(number), &store(boundary, census, is_met, region)?)
+        self.write(Some(number), |put| store(boundary, census, is_met, region, forget, put))
     }
 
     /// Saves which places of the last of so many boundaries are done, if it is time to.
@@ -185,56 +193,84 @@ impl Checkpoint {
 
     /// Saves which places of the last of so many boundaries are done.
     pub fn write_done(&self, boundaries: usize, done: &[bool], is_met: bool) -> Result<(), Stop> {
-        let mut out = (boundaries as u64).to_le_bytes().to_vec();
-        out.extend_from_slice(&u64::from(is_met).to_le_bytes());
-        out.extend(done.iter().copied().map(u8::from));
-        self.write(None, &out)
+        self.write(None, |put| {
+            put_numbers(&[boundaries as u64, is_met.into()], put);
+            done.iter().for_each(|&done| put(&[done.into()]));
+            Ok(())
+        })
     }
 
-    fn write(&self, layer: Option<usize>, payload: &[u8]) -> Result<(), Stop> {
+    fn write(&self, layer: Option<usize>, payload: impl FnOnce(Put) -> Result<(), Stop>) -> Result<(), Stop> {
         let path = self.path(layer);
-        let identity = &self.saving.identity;
-        let mut bytes = MAGIC.to_vec();
-        for part in [identity, payload] {
-            bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
-            bytes.extend_from_slice(part);
-        }
-        bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
         let beside = path.with_extension("new");
+        let failed = |error: std::io::Error| {
+            Stop::Failed(format!("cannot save a checkpoint: {}: {error}", path.display()))
+        };
         let write = || {
-            let mut file = File::create(&beside)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&beside, &path)?;
-            File::open(&self.saving.directory)?.sync_all()
+            let mut file = BufWriter::new(File::create(&beside).map_err(failed)?);
+            let (mut sum, mut written) = (SUM, Ok(()));
+            let mut put = |bytes: &[u8]| {
+                sum = checksum(sum, bytes);
+                if written.is_ok() {
+                    written = file.write_all(bytes);
+                }
+            };
+            put(MAGIC);
+            put_bytes(&self.saving.identity, &mut put);
+            payload(&mut put)?;
+            let end = || {
+                written?;
+                file.write_all(&sum.to_le_bytes())?;
+                file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
+                fs::rename(&beside, &path)?;
+                File::open(&self.saving.directory)?.sync_all()
+            };
+            end().map_err(failed)
         };
         // What is written in part is of no use to anybody.
-        write()
-            .inspect_err(|_| _ = fs::remove_file(&beside))
-            .map_err(|error| Stop::Failed(format!("cannot save a checkpoint: {}: {error}", path.display())))
+        write().inspect_err(|_| _ = fs::remove_file(&beside))
     }
 
     /// The payload of a file, if it is there.
-    fn read(&self, layer: Option<usize>) -> Result<Option<Vec<u8>>, CheckpointError> {
+    fn read(&self, layer: Option<usize>) -> Result<Option<Take<BufReader<File>>>, CheckpointError> {
         let path = self.path(layer);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
+        let file = match File::open(&path) {
+            Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(io(&path, error)),
         };
+        let mut file = BufReader::new(file);
         let damaged = || CheckpointError::Damaged(path.clone());
-        let (content, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
-        if u64::from_le_bytes(*sum) != checksum(content) {
+        let length = content(&mut file).map_err(|error| io(&path, error))?.ok_or_else(damaged)?;
+        file.rewind().map_err(|error| io(&path, error))?;
+        let mut content = file.take(length);
+        let mut magic = [0; MAGIC.len()];
+        if content.read_exact(&mut magic).is_err() || magic != MAGIC {
             return Err(damaged());
         }
-        let mut cursor = Cursor(content.strip_prefix(MAGIC).ok_or_else(damaged)?);
-        let identity = cursor.bytes().ok_or_else(damaged)?;
-        let payload = cursor.bytes().ok_or_else(damaged)?.to_vec();
-        if identity != self.saving.identity {
+        if Cursor(&mut content).bytes().ok_or_else(damaged)? != self.saving.identity {
             return Err(CheckpointError::Foreign(path.clone()));
         }
-        Ok(Some(payload))
+        Ok(Some(content))
     }
+}
+
+/// The length of what is before the checksum; none if that is not its checksum.
+fn content(file: &mut BufReader<File>) -> std::io::Result<Option<u64>> {
+    let Some(length) = file.get_ref().metadata()?.len().checked_sub(8) else { return Ok(None) };
+    let (mut sum, mut content) = (SUM, file.take(length));
+    loop {
+        let bytes = content.fill_buf()?;
+        if bytes.is_empty() {
+            break;
+        }
+        sum = checksum(sum, bytes);
+        let count = bytes.len();
+        content.consume(count);
+    }
+    let mut expected = [0; 8];
+    file.read_exact(&mut expected)?;
+    Ok((u64::from_le_bytes(expected) == sum).then_some(length))
 }
 
 /// Is it the file of a boundary, written whole?
@@ -247,13 +283,6 @@ fn io(path: &Path, error: std::io::Error) -> CheckpointError {
     CheckpointError::Io(path.to_owned(), error.to_string())
 }
 
-fn pack(entries: &[Entry]) -> Vec<u8> {
-    entries
-        .iter()
-        .flat_map(|entry| (u64::from(entry.at) << 32 | u64::from(entry.origin)).to_le_bytes())
-        .collect()
-}
-
 /// A boundary that was stored.
 pub struct Stored {
     pub boundary: Arc<Boundary>,
@@ -262,40 +291,72 @@ pub struct Stored {
     pub is_met: bool,
 }
 
-/// A boundary as bytes that mean the same to every process that has the same system.
+/// Takes bytes one after the other.
+pub type Put<'a> = &'a mut dyn FnMut(&[u8]);
+
+fn put_numbers(numbers: &[u64], put: Put) {
+    numbers.iter().for_each(|&number| put_number(number, put));
+}
+
+pub fn put_bytes(bytes: &[u8], put: Put) {
+    put_number(bytes.len() as u64, put);
+    put(bytes);
+}
+
+/// Does something with seeds. If there is no room for their states, all others are forgotten first.
+fn with_room<T>(forget: &dyn Fn(), mut job: impl FnMut() -> Result<T, Stop>) -> Result<T, Stop> {
+    match job() {
+        Err(Stop::Interrupted(Interrupt::Memory)) => {
+            forget();
+            job()
+        }
+        done => done,
+    }
+}
+
+/// Gives a boundary as bytes that mean the same to every process that has the same system.
 pub fn store<R: Region>(
     boundary: &Boundary,
     census: Census,
     is_met: bool,
     region: &mut R,
-) -> Result<Vec<u8>, Stop> {
-    let mut out = Vec::new();
+    forget: &dyn Fn(),
+    put: Put,
+) -> Result<(), Stop> {
     let level = &boundary.level;
     let Census { states, counterexample_states, pairs, spaces } = census;
-    let numbers = [states, counterexample_states, pairs, spaces, is_met.into()].map(|count| count as u64);
-    for number in [u64::from(boundary.depth), level.len() as u64].into_iter().chain(numbers) {
-        out.extend_from_slice(&number.to_le_bytes());
-    }
-    let mut bytes = Vec::new();
+    let counts = [level.len(), states, counterexample_states, pairs, spaces].map(|count| count as u64);
+    put_numbers(&[boundary.depth.into(), is_met.into()], put);
+    put_numbers(&counts, put);
+    let (mut bytes, mut before) = (Vec::new(), Vec::new());
     for (index, &seed) in level.seeds.iter().enumerate() {
-        bytes.clear();
-        region.write(seed, &mut bytes)?;
-        for part in [&bytes[..], &pack(level.entries(index))[..]] {
-            out.extend_from_slice(&(part.len() as u64).to_le_bytes());
-            out.extend_from_slice(part);
-        }
+        with_room(forget, || {
+            bytes.clear();
+            region.write(seed, &mut bytes)
+        })?;
+        let common =
+            |both: &mut dyn Iterator<Item = (&u8, &u8)>| both.take_while(|(one, other)| one == other).count();
+        let start = common(&mut bytes.iter().zip(&before));
+        let end = common(&mut bytes[start..].iter().rev().zip(before[start..].iter().rev()));
+        put_numbers(&[start as u64, end as u64], put);
+        put_bytes(&bytes[start..bytes.len() - end], put);
+        std::mem::swap(&mut bytes, &mut before);
+        let entries = level.entries(index);
+        put_number(entries.len() as u64, put);
+        entries.iter().for_each(|entry| put_numbers(&[entry.at.into(), entry.origin.into()], put));
     }
-    Ok(out)
+    Ok(())
 }
 
 /// The boundary that was stored so; none if something is wrong with it.
 pub fn load<R: Region>(
-    bytes: &[u8],
+    content: &mut dyn Read,
     region: &mut R,
+    forget: &dyn Fn(),
     before: Option<Arc<Boundary>>,
 ) -> Result<Option<Stored>, Stop> {
     let mut stopped = None;
-    let mut read = |bytes: &[u8]| match region.read(bytes) {
+    let mut read = |bytes: &[u8]| match with_room(forget, || region.read(bytes)) {
         Ok(seed) => Some(seed),
         Err(Stop::Failed(_)) => None,
         Err(stop) => {
@@ -303,29 +364,31 @@ pub fn load<R: Region>(
             None
         }
     };
-    let boundary = load_with(bytes, &mut read, before);
+    let boundary = load_with(&mut Cursor(content), &mut read, before);
     stopped.map_or(Ok(boundary), Err)
 }
 
 fn load_with(
-    bytes: &[u8],
+    cursor: &mut Cursor,
     read: &mut dyn FnMut(&[u8]) -> Option<Seed>,
     before: Option<Arc<Boundary>>,
 ) -> Option<Stored> {
-    let mut cursor = Cursor(bytes);
-    let depth = u32::try_from(cursor.number()?).ok()?;
+    let depth = cursor.small()?;
+    let is_met = cursor.number()? == 1;
     let count = cursor.number()?;
     let mut number = || cursor.number().map(|number| number as usize);
     let [states, counterexample_states, pairs, spaces] = [number()?, number()?, number()?, number()?];
     let census = Census { states, counterexample_states, pairs, spaces };
-    let is_met = cursor.number()? == 1;
     let origins = before.as_ref().map_or(usize::MAX, |before| before.level.entries.len());
     let mut level = Level::default();
+    let mut state: Vec<u8> = Vec::new();
     for _ in 0..count {
-        level.seeds.push(read(cursor.bytes()?)?);
-        let mut entries = Cursor(cursor.bytes()?);
-        while let Some(word) = entries.number() {
-            let entry = Entry { at: (word >> 32) as u32, origin: word as u32 };
+        let (start, end) = (cursor.number()? as usize, cursor.number()? as usize);
+        let kept = state.len().checked_sub(end).filter(|&kept| start <= kept)?;
+        state.splice(start..kept, cursor.bytes()?);
+        level.seeds.push(read(&state)?);
+        for _ in 0..cursor.number()? {
+            let entry = Entry { at: cursor.small()?, origin: cursor.small()? };
             if entry.origin as usize >= origins {
                 return None;
             }
@@ -333,33 +396,41 @@ fn load_with(
         }
         level.ends.push(level.entries.len() as u32);
     }
-    let is_whole = cursor.0.is_empty() && before.as_ref().is_none_or(|before| before.depth <= depth);
+    let is_whole = cursor.rest()?.is_empty() && before.as_ref().is_none_or(|before| before.depth <= depth);
     is_whole.then(|| Stored { boundary: Arc::new(Boundary { level, depth, before }), census, is_met })
 }
 
-/// What is left to read.
-pub struct Cursor<'a>(pub &'a [u8]);
+/// What is left to read. There is nothing where it cannot be read or makes no sense.
+pub struct Cursor<'a>(pub &'a mut dyn Read);
 
-impl<'a> Cursor<'a> {
-    pub fn number(&mut self) -> Option<u64> {
-        let (first, rest) = self.0.split_first_chunk::<8>()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*first))
+impl Cursor<'_> {
+    fn number(&mut self) -> Option<u64> {
+        take_number(self.0)
     }
 
-    pub fn bytes(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.number()?).ok()?;
-        let (part, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(part)
+    fn small(&mut self) -> Option<u32> {
+        u32::try_from(self.number()?).ok()
+    }
+
+    pub fn bytes(&mut self) -> Option<Vec<u8>> {
+        let (length, mut bytes) = (self.number()?, Vec::new());
+        let count = (&mut *self.0).take(length).read_to_end(&mut bytes).ok()?;
+        (count as u64 == length).then_some(bytes)
+    }
+
+    fn rest(&mut self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.0.read_to_end(&mut bytes).ok().map(|_| bytes)
     }
 }
 
-/// FNV-1a.
-fn checksum(bytes: &[u8]) -> u64 {
+/// FNV-1a, with what is before these bytes.
+fn checksum(sum: u64, bytes: &[u8]) -> u64 {
     let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+    bytes.iter().fold(sum, step)
 }
+
+const SUM: u64 = 0xcbf2_9ce4_8422_2325;
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,7 @@ use super::post::{Census, post, read};
 use super::queue::{Halted, Queue, Task, Violation};
 use super::reader::Reader;
 use super::rounds::Rounds;
+use super::turn::Turn;
 use super::{Layer, Layers};
 use crate::base::Interrupt;
 use crate::graph::{Region, Sprout, Stop};
@@ -26,7 +27,7 @@ pub struct Check<'c, R> {
     /// The formula, if its sub-state spaces are counted as the authors' tool does.
     leads_to: Option<&'c LeadsTo>,
     /// Makes the regions forget.
-    forget: &'c (dyn Fn() + Sync),
+    pub forget: &'c (dyn Fn() + Sync),
     checkpoint: Option<Checkpoint>,
     /// From the initial state on.
     pub boundaries: Vec<(Arc<Boundary>, Census)>,
@@ -49,16 +50,24 @@ impl<'c, R: Region + Send> Check<'c, R> {
         Check { crew, reader, meter, leads_to, forget, checkpoint: None, boundaries: Vec::new(), done: None }
     }
 
-    /// Saves from now on, and goes on with what is there if it is to.
-    pub fn open(&mut self, saving: Saving) -> Result<(), CheckpointError> {
-        let (checkpoint, saved) = Checkpoint::open(saving, &mut self.crew.regions[0])?;
+    /// Saves from now on, and goes on with what is there if it is to and there is room for it.
+    pub fn open(&mut self, saving: Saving) -> Result<Result<(), Stop>, CheckpointError> {
+        let opened = Checkpoint::open(saving, &mut self.crew.regions[0], self.forget)?;
+        let (checkpoint, saved) = match opened {
+            Ok(opened) => opened,
+            Err(stop) => return Ok(Err(stop)),
+        };
         let Saved { boundaries, done, is_met } = saved;
         if is_met {
             self.meter.set_met();
         }
         self.checkpoint = Some(checkpoint);
+        if !boundaries.is_empty() {
+            // Only the last one is of use now, and the store has all of them.
+            (self.forget)();
+        }
         self.resume(boundaries, done);
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Goes on with what has been done elsewhere.
@@ -196,7 +205,8 @@ impl<'c, R: Region + Send> Check<'c, R> {
         if let Some(checkpoint) = &self.checkpoint {
             let is_met = self.meter.is_met();
             let region = &mut self.crew.regions[0];
-            checkpoint.save_boundary(self.boundaries.len(), &boundary, census, is_met, region)?;
+            let number = self.boundaries.len();
+            checkpoint.save_boundary(number, &boundary, census, is_met, region, self.forget)?;
         }
         self.boundaries.push((boundary, census));
         self.done = None;
@@ -215,7 +225,8 @@ impl<'c, R: Region + Send> Check<'c, R> {
         self.meter.begin(boundaries, boundary.depth, count, done.iter().filter(|&&done| done).count());
         let Check { crew, reader, meter, checkpoint, forget, done: searched, .. } = self;
         let checkpoint = &*checkpoint;
-        let shared = Shared { reader, cache, meter, budget: crew.budget, limits: crew.limits };
+        let turn = &Turn::default();
+        let shared = Shared { reader, cache, meter, budget: crew.budget, limits: crew.limits, turn };
         let save = |queue: &Queue| match checkpoint {
             Some(checkpoint) => checkpoint.save_done(boundaries, || queue.done(), meter.is_met()),
             None => Ok(()),

@@ -41,6 +41,7 @@ mod seeded;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod turn;
 
 pub use checkpoint::{CheckpointError, Saving};
 pub use meter::{Meter, Progress, Watcher};
@@ -252,11 +253,12 @@ pub fn go_on<G: Regions>(
     if is_met {
         site.meter.set_met();
     }
-    if let Some(saving) = options.saving.clone() {
-        check.open(saving.with(&options.layers)).map_err(Error::Checkpoint)?;
-    }
+    let opened = match options.saving.clone() {
+        Some(saving) => check.open(saving.with(&options.layers)).map_err(Error::Checkpoint)?,
+        None => Ok(()),
+    };
     let mut splits = 0;
-    let found = check.divide(&options.layers).and_then(|violation| match violation {
+    let found = opened.and_then(|()| check.divide(&options.layers)).and_then(|violation| match violation {
         Some(violation) => Ok((Some(violation), None)),
         None if !options.conquer => Ok((None, None)),
         None => check.conquer(&site.cache, &mut splits),

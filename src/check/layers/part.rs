@@ -10,6 +10,7 @@ use super::cache::{Cache, Group, Table};
 use super::crew::Budget;
 use super::meter::Meter;
 use super::reader::Reader;
+use super::turn::Turn;
 use crate::base::Interrupt;
 use crate::check::Limits;
 use crate::check::emptiness::{Accepting, Local, fair_parts};
@@ -28,6 +29,7 @@ pub struct Shared<'a> {
     pub meter: &'a Meter<'a>,
     pub budget: &'a Budget<'a>,
     pub limits: &'a Limits,
+    pub turn: &'a Turn,
 }
 
 /// The end of a search.
@@ -108,6 +110,11 @@ pub struct Part<'a, R> {
     covered: FxHashMap<(u32, u64), Box<[Group]>>,
     /// Pairs closed in this sub-state space.
     closed: usize,
+    /// How many of them there were at the last look, how many looks there were since much was verified, and
+    /// whether it has told others of that.
+    closed_before: usize,
+    barren: usize,
+    is_known_barren: bool,
     /// Since others were last told.
     recent: Recent,
 }
@@ -132,6 +139,8 @@ struct Pair {
 
 /// After so many expansions time, interest and what others use are looked at.
 const LOOK: usize = 128;
+/// After so many looks at which next to nothing had been verified, others may be in the same component.
+const BARREN: usize = 32;
 /// What an open pair takes, with its number and on the stacks of the walk.
 const OPEN_BYTES: usize = 128;
 /// What a closed one takes in the table.
@@ -156,6 +165,9 @@ impl<'a, R: Region> Part<'a, R> {
             halt: None,
             covered: FxHashMap::default(),
             closed: 0,
+            closed_before: 0,
+            barren: 0,
+            is_known_barren: false,
             recent: Recent::default(),
         }
     }
@@ -178,13 +190,14 @@ impl<'a, R: Region> Part<'a, R> {
     /// Searches for an accepted run from the state with one of these automaton states. `interest`
     /// says whether anybody still cares.
     pub fn search(&mut self, seed: Seed, ats: &[u32], interest: &dyn Fn() -> Interest) -> Outcome {
-        self.closed = 0;
+        (self.closed, self.closed_before, self.barren) = (0, 0, 0);
         let outcome = match self.region.plant(seed) {
             Ok(state) => self.search_from(state, ats, interest),
             Err(stop) => self.stopped(stop),
         };
         self.tell();
         self.table = None;
+        self.end_turn();
         if outcome != Outcome::Clean || self.pairs.len() > PAIRS_KEPT {
             self.clear();
         }
@@ -276,7 +289,7 @@ impl<'a, R: Region> Part<'a, R> {
     /// Finds the transitions of a pair's state, as far as the automaton needs them.
     fn expand(&mut self, number: u32, interest: &dyn Fn() -> Interest) -> Result<(), Halt> {
         if self.recent.expanded.is_multiple_of(LOOK) {
-            self.look(interest)?;
+            self.look(number, interest)?;
         }
         let own = self.bytes() + CLOSED_BYTES * self.closed;
         if self.shared.budget.part_max.is_some_and(|max| own > max) {
@@ -313,8 +326,9 @@ impl<'a, R: Region> Part<'a, R> {
     fn tell(&mut self) {
         let Recent { expanded, transitions, hits, made, filled } = std::mem::take(&mut self.recent);
         self.shared.meter.add(expanded, transitions, hits);
+        let room = || self.shared.budget.room().saturating_sub(self.bytes());
         if let Some(table) = &self.table
-            && self.shared.cache.note(table, made, filled, || self.shared.budget.room())
+            && self.shared.cache.note(table, made, filled, room)
         {
             self.table = None;
             self.shared.cache.grow(self.shared.budget.threads);
@@ -322,15 +336,24 @@ impl<'a, R: Region> Part<'a, R> {
         }
     }
 
-    fn look(&mut self, interest: &dyn Fn() -> Interest) -> Result<(), Halt> {
-        let Shared { meter, limits, budget, cache, .. } = self.shared;
+    fn look(&mut self, number: u32, interest: &dyn Fn() -> Interest) -> Result<(), Halt> {
+        let Shared { meter, limits, budget, cache, turn, .. } = self.shared;
         self.tell();
-        limits.check()?;
-        limits.check_states(meter.progress().states as usize)?;
-        match interest() {
-            Interest::Search => {}
-            Interest::Moot => return Err(Halt::Moot),
-            Interest::GiveUp => return Err(Halt::Exhausted),
+        let mut is_waiting = self.is_to_wait(number);
+        loop {
+            limits.check()?;
+            limits.check_states(meter.progress().states as usize)?;
+            match interest() {
+                Interest::Search => {}
+                Interest::Moot => return Err(Halt::Moot),
+                Interest::GiveUp => return Err(Halt::Exhausted),
+            }
+            if !is_waiting {
+                break;
+            }
+            // Nobody waits for who waits.
+            self.table = None;
+            is_waiting = turn.wait(self.thread);
         }
         if budget.is_exhausted() {
             return Err(Halt::Exhausted);
@@ -345,6 +368,29 @@ impl<'a, R: Region> Part<'a, R> {
             return Err(Halt::Overflow);
         }
         Ok(())
+    }
+
+    /// Whether another thread, in the same component as this one at the pair, is to go on alone.
+    fn is_to_wait(&mut self, number: u32) -> bool {
+        let verified = self.closed - std::mem::replace(&mut self.closed_before, self.closed);
+        if verified > LOOK / 8 {
+            self.barren = 0;
+            self.end_turn();
+        }
+        self.barren += 1;
+        if self.barren <= BARREN || self.shared.budget.threads == 1 {
+            return false;
+        }
+        self.is_known_barren = true;
+        let Pair { state, at, .. } = self.pairs[number as usize];
+        let is_open = |state, at| self.find(state, at).is_some();
+        self.shared.turn.ask(self.thread, (state, at), is_open)
+    }
+
+    fn end_turn(&mut self) {
+        if std::mem::take(&mut self.is_known_barren) {
+            self.shared.turn.end(self.thread);
+        }
     }
 
     /// The next arc of a pair that is expanded.
@@ -378,9 +424,21 @@ impl<'a, R: Region> Part<'a, R> {
 
     /// Everything that these pairs reach has been searched.
     fn verify(&mut self, nodes: &[u32]) {
+        for some in nodes.chunks(LOOK) {
+            self.record(some);
+            // Whoever goes back a long way expands nothing, but the table must grow.
+            if self.recent.made >= LOOK {
+                self.tell();
+            }
+        }
+        self.free.extend_from_slice(nodes);
+        self.closed += nodes.len();
+    }
+
+    fn record(&mut self, nodes: &[u32]) {
         self.table();
         let reader = self.shared.reader;
-        let Part { table, pairs, numbers, free, covered, recent, .. } = self;
+        let Part { table, pairs, numbers, covered, recent, .. } = self;
         let table = table.as_ref().expect("just taken");
         for &node in nodes {
             let Pair { state, at, props, .. } = pairs[node as usize];
@@ -395,9 +453,14 @@ impl<'a, R: Region> Part<'a, R> {
             if let Ok(entry) = numbers.find_entry(hash(state, at), |&number| number == node) {
                 entry.remove();
             }
-            free.push(node);
         }
-        self.closed += nodes.len();
+    }
+}
+
+impl<R> Drop for Part<'_, R> {
+    fn drop(&mut self) {
+        // Nobody waits for a thread that panics.
+        self.shared.turn.end(self.thread);
     }
 }
 

@@ -606,6 +606,28 @@ fn what_cannot_be_divided() {
     assert_eq!(answer(&ring(10, 0)).verdict, Verdict::Holds);
 }
 
+/// A grid that goes round is one component; every state of the boundary is in it.
+#[test]
+fn a_large_component_is_searched_once() {
+    let (side, step) = (200, RuleId(0));
+    let place = |x: u32, y: u32| x % side * side + y % side;
+    let edges = |x, y| vec![(step, place(x + 1, y)), (step, place(x, y + 1))];
+    let edges = (0..side * side).map(|state| edges(state / side, state % side)).collect();
+    let props = (0..side * side).map(|state| u64::from(state != place(side - 2, side - 2))).collect();
+    let system = Explicit { initial: 0, edges, props };
+    let mut formulas = Formulas::default();
+    let formula = parse(&mut formulas, "[] <> p0").expect("well-formed");
+    let two = pool(2);
+    for pool in [None, Some(&two)] {
+        let options = Options { layers: Layers::Depths(vec![5, 5]), ..Options::default() };
+        let answer = check(&system, pool, &mut formulas, formula, options).expect("an answer");
+        assert_eq!(answer.verdict, Verdict::Holds);
+        let whole = system.edges.len() as u64;
+        let bound = if pool.is_none() { whole / 5 * 6 } else { whole * 5 / 2 };
+        assert!(answer.states < bound, "{} expansions of {whole} states", answer.states);
+    }
+}
+
 #[test]
 fn those_who_watch_see_it_end() {
     let system = mutex(5, true);
