@@ -8,6 +8,7 @@
 use crate::builtin::Special;
 use crate::sorts::{Node, OpId, Tree, Var};
 use crate::term::{Class, SMALL_MAX, Term, header};
+use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
 use super::TraceStep;
@@ -461,16 +462,21 @@ impl Compiler<'_> {
             return self.successors(tree, at, count, slot, leaf, frame);
         }
         self.value(tree, tree.args(at)[0], slot, leaf, frame);
-        // Counts in programs are small; larger ones go step by step in chunks.
-        let mut left = count.clone();
-        while left > num_bigint::BigUint::ZERO {
-            let chunk = left.to_u32().unwrap_or(SMALL_MAX - 1).min(SMALL_MAX - 1);
-            self.asm.emit(inst(Op::Iterate, 0, slot, op.0));
-            self.asm.emit(u64::from(chunk));
-            left -= chunk;
-        }
+        self.emit_iterate(op, count, slot, false);
         self.call_joined(op, slot, at, leaf);
         Known::ANY
+    }
+
+    /// Counts in programs are small; larger ones go step by step in chunks.
+    fn emit_iterate(&mut self, op: OpId, count: &BigUint, slot: Reg, is_left: bool) {
+        let mut left = count.clone();
+        while left > BigUint::ZERO {
+            let chunk = left.to_u32().unwrap_or(SMALL_MAX - 1).min(SMALL_MAX - 1);
+            left -= chunk;
+            let marks = is_left && left == BigUint::ZERO;
+            self.asm.emit(inst(Op::Iterate, usize::from(marks), slot, op.0));
+            self.asm.emit(u64::from(chunk));
+        }
     }
 
     /// `s^count(t)` where the successor only builds.
@@ -600,10 +606,7 @@ impl Compiler<'_> {
             self.build_over(tree, arg, slot + i as Reg, eager, built, leaf, frame);
         }
         match tree.node(at).clone() {
-            Node::Iter { op, count } => {
-                self.asm.emit(inst(Op::Iterate, 1, slot, op.0));
-                self.asm.emit(u64::from(count.to_u32().unwrap_or(SMALL_MAX - 1)));
-            }
+            Node::Iter { op, count } => self.emit_iterate(op, &count, slot, true),
             Node::App { op, .. } => {
                 self.asm.emit(inst(Op::Thunk, args.len().min(255), slot, op.0));
                 self.asm.emit(args.len() as u64);
