@@ -154,15 +154,25 @@ impl Compiler<'_> {
         match tree.node(at) {
             Node::Var(var) => {
                 let mut reg = leaf.vars.iter().find(|(v, _)| v == var).expect("bound").1;
-                if self.has_lazy && leaf.path.lazy[reg as usize] {
-                    let term = reg;
+                let is_lazy = self.has_lazy && leaf.path.lazy[reg as usize];
+                let is_tower = |t: &&(Var, OpId, bool)| t.0 == *var && (t.2 || is_lazy);
+                let tower = leaf.towers.iter().find(is_tower).copied();
+                if is_lazy || tower.is_some() {
+                    let mut term = reg;
                     reg = leaf.values.iter().find(|(v, _)| v == var).expect("made room for").1;
-                    if leaf.path.lazy[reg as usize] {
-                        leaf.path.lazy[reg as usize] = false;
+                    let has_value = !std::mem::replace(&mut leaf.path.lazy[reg as usize], false);
+                    if is_lazy && !has_value {
                         self.asm.emit(inst3(Op::Fresh, 0, reg, term, 0));
                         self.asm.emit(inst(Op::Eval, 0, reg, 0));
                         let mask = self.mask(at, leaf);
                         self.asm.emit(mask | if reg < 63 { 1 << reg } else { 0 });
+                        term = reg;
+                    }
+                    if let Some((_, op, _)) = tower.filter(|_| !has_value) {
+                        frame.note(slot + 1);
+                        self.asm.emit(inst3(Op::Move, 0, slot, term, 0));
+                        self.call_joined(op, slot, at, leaf);
+                        self.asm.emit(inst3(Op::Move, 0, reg, slot, 0));
                     }
                 }
                 (reg, leaf.path.known[reg as usize])
