@@ -471,7 +471,12 @@ impl Compiler<'_> {
         {
             return self.successors(tree, at, count, slot, leaf, frame);
         }
-        self.value(tree, tree.args(at)[0], slot, leaf, frame);
+        let arg = tree.args(at)[0];
+        if self.plans[op.index()].strategy.is_lazy() {
+            self.thunk(tree, arg, slot, leaf, frame);
+        } else {
+            self.value(tree, arg, slot, leaf, frame);
+        }
         self.emit_iterate(op, count, slot, false);
         self.call_joined(op, slot, at, leaf);
         Known::ANY
