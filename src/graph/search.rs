@@ -427,6 +427,9 @@ impl Search {
         if let Some(store) = rearranged {
             self.store = store;
             self.worker.renew();
+            let members = self.team.iter_mut().flat_map(|team| &mut team.members);
+            let inside = members.flat_map(|member| member.worker.machine.rules_inside.drain());
+            self.worker.machine.rules_inside.extend(inside);
             (self.team, self.replayer) = (None, None);
         }
         Ok(())
@@ -528,6 +531,12 @@ impl Search {
     /// How often each rule was applied.
     pub fn fired(&self) -> &[u64] {
         &self.fired
+    }
+
+    /// Was a rule applied inside a `=>` condition?
+    pub fn is_applied_inside(&self, rule: u32) -> bool {
+        let members = self.team.iter().flat_map(|team| &team.members).map(|member| &member.worker);
+        members.chain([&self.worker]).any(|worker| worker.machine.rules_inside.contains(&rule))
     }
 
     /// How many of the states that were explored no rule applies to.

@@ -296,7 +296,7 @@ impl Interpreter {
         let search = &searching.search;
         let module = &searching.module;
         let is_exhaustive = searching.is_over && interrupted.is_none() && search.is_complete();
-        let warnings = if is_exhaustive { unused_rules(module, search.fired()) } else { Vec::new() };
+        let warnings = if is_exhaustive { unused_rules(module, search) } else { Vec::new() };
         let Some(mut report) = report else {
             if is_exhaustive && searching.arrow == Arrow::Final && search.finals() == 0 {
                 let message = format!("a rule applies to each of the {} states: none is final", search.len());
@@ -308,7 +308,7 @@ impl Interpreter {
             }
             return;
         };
-        for (rule, &fired) in module.rules.iter().zip(search.fired()) {
+        for (number, (rule, &fired)) in (0..).zip(module.rules.iter().zip(search.fired())) {
             if rule.attrs.nonexec {
                 continue;
             }
@@ -317,7 +317,7 @@ impl Interpreter {
                 Some(label) => label.to_string(),
                 None => print_rule(&module.signature, rule, &printing),
             };
-            report.coverage.push(Coverage { rule: text, fired });
+            report.coverage.push(Coverage { rule: text, fired, is_inside: search.is_applied_inside(number) });
         }
         report.states = u64::from(search.len());
         report.rewrites = search.rewrites();
@@ -487,14 +487,15 @@ fn watcher(mut show: LineSink, known: u32) -> Watcher {
 }
 
 /// A warning for each rule that could be applied but never was.
-fn unused_rules(module: &Module, fired: &[u64]) -> Vec<Diagnostic> {
-    let unused = |(rule, &fired): (&Rule, &u64)| {
-        if fired > 0 || rule.attrs.nonexec {
+fn unused_rules(module: &Module, search: &Search) -> Vec<Diagnostic> {
+    let unused = |(number, rule): (u32, &Rule)| {
+        let is_applied = search.fired()[number as usize] > 0 || search.is_applied_inside(number);
+        if is_applied || rule.attrs.nonexec {
             return None;
         }
         let name = rule.attrs.label.map_or_else(|| "a rule".to_owned(), |label| format!("rule {label}"));
         let message = format!("{name} is never applied");
         Some(Diagnostic::warning("unused-rule", message, rule.attrs.span).label("not in any reachable state"))
     };
-    module.rules.iter().zip(fired).filter_map(unused).collect()
+    (0..).zip(&module.rules).filter_map(unused).collect()
 }

@@ -27,6 +27,13 @@ pub(super) fn membership(mb: &mut Membership, diagnostics: &mut Vec<Diagnostic>)
 /// Reports unbound variables and makes the statement non-executable.
 pub(super) fn rule(rule: &mut Rule, diagnostics: &mut Vec<Diagnostic>) {
     let Rule { lhs, rhs, condition, attrs } = rule;
+    if std::mem::take(&mut attrs.owise) {
+        let message = "rules cannot be owise: only equations can";
+        diagnostics.push(
+            Diagnostic::warning("bad-attribute", message, attrs.span)
+                .note(None, "the attribute is ignored: the rule applies like any other"),
+        );
+    }
     if !attrs.nonexec && !check("rule", lhs, condition, Some(rhs), attrs.span, diagnostics) {
         // Unlike other statements such a rule is shown as [nonexec].
         attrs.nonexec = true;

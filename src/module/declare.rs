@@ -433,13 +433,29 @@ impl<'a> Declaring<'a> {
                         strat.push(0);
                     }
                 }
+                OpAttr::Frozen(_) if arity == 0 => {
+                    let message = format!("{} has no arguments that could be frozen", decl.name.name);
+                    self.diagnostics.push(Diagnostic::warning("bad-attribute", message, decl.span));
+                }
+                OpAttr::Frozen(numbers) if numbers.contains(&0) => {
+                    let message =
+                        format!("frozen of {} names argument 0: the first is 1", decl.name.name);
+                    self.diagnostics.push(
+                        Diagnostic::warning("bad-attribute", message, decl.span)
+                            .note(None, "the attribute is ignored"),
+                    );
+                }
                 OpAttr::Frozen(numbers) if numbers.is_empty() => attrs.frozen = (0..arity as u32).collect(),
                 OpAttr::Frozen(numbers) => {
                     let mut frozen: Vec<u32> =
                         self.positions(decl, "frozen", numbers).into_iter().flatten().collect();
-                    frozen.retain(|&p| p > 0);
                     frozen.iter_mut().for_each(|p| *p -= 1);
                     frozen.sort_unstable();
+                    if let Some(twice) = frozen.windows(2).find(|pair| pair[0] == pair[1]) {
+                        let (name, number) = (decl.name.name, twice[0] + 1);
+                        let message = format!("frozen of {name} names argument {number} twice");
+                        self.diagnostics.push(Diagnostic::warning("bad-attribute", message, decl.span));
+                    }
                     frozen.dedup();
                     attrs.frozen = frozen;
                 }

@@ -77,6 +77,8 @@ pub struct Coverage {
     /// Its label, or the whole rule if it has none.
     pub rule: String,
     pub fired: u64,
+    /// Was it applied inside `=>` conditions?
+    pub is_inside: bool,
 }
 
 /// What `rwl search` says at the end.
@@ -120,8 +122,9 @@ impl SearchReport {
             return out;
         }
         out.push_str("\nRules applied:\n");
-        for Coverage { rule, fired } in &self.coverage {
-            let _ = writeln!(out, "{fired:>12}  {rule}");
+        for Coverage { rule, fired, is_inside } in &self.coverage {
+            let inside = if *is_inside && *fired == 0 { " (in conditions only)" } else { "" };
+            let _ = writeln!(out, "{fired:>12}  {rule}{inside}");
         }
         out
     }
@@ -140,8 +143,8 @@ impl SearchReport {
             None => "holds",
             Some(_) => "unknown",
         };
-        let coverage: Vec<Value> =
-            self.coverage.iter().map(|c| json!({"rule": c.rule, "fired": c.fired})).collect();
+        let rule = |c: &Coverage| json!({"rule": c.rule, "fired": c.fired, "in_conditions": c.is_inside});
+        let coverage: Vec<Value> = self.coverage.iter().map(rule).collect();
         json!({
             "rwl": 1, "command": "search", "name": null, "module": self.module, "init": self.init, "arrow": self.arrow,
             "pattern": self.pattern, "condition": self.condition, "depth_max": self.depth_max,

@@ -49,7 +49,7 @@ impl Machine {
             return term;
         }
         let mut done: FxHashMap<(Term, bool), Term> = FxHashMap::default();
-        let mut shared: FxHashMap<(usize, Vec<Term>), Term> = FxHashMap::default();
+        let mut shared: FxHashMap<(usize, Int, Vec<Term>), Term> = FxHashMap::default();
         let mut work = vec![(term, false)];
         while let Some(&(t, is_left)) = work.last() {
             if !is_left && !holds(self, t) {
@@ -79,12 +79,21 @@ impl Machine {
                 let same = settled.iter().zip(&keys).all(|(new, key)| *new == key.0);
                 let mut value = self.settled(t, is_left, &settled, same);
                 if is_left {
-                    value = *shared.entry((sym, settled)).or_insert(value);
+                    let count = self.iterations(t);
+                    value = *shared.entry((sym, count, settled)).or_insert(value);
                 }
                 done.insert((t, is_left), value);
             }
         }
         done[&(term, false)]
+    }
+
+    /// How often the top operator stands over its argument: 1 unless it is an iterated one.
+    fn iterations(&self, t: Term) -> Int {
+        match self.theory.symbols.class(self.heap.sym(&self.theory.symbols, t)) {
+            Class::Iter if t.is_node() => self.heap.iter_parts(t).0,
+            _ => Int::Small(1),
+        }
     }
 
     /// A term over arguments as they are stored; `same`: they are its own.

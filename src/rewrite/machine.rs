@@ -38,6 +38,8 @@ pub struct Machine {
     pub rewrites: u64,
     /// Those of them that rules made.
     pub rule_rewrites: u64,
+    /// Rules that were applied inside `=>` conditions.
+    pub rules_inside: FxHashSet<u32>,
     pub(super) cancel: Cancel,
     pub(super) memo: Memo,
     pub state: BuiltinState,
@@ -105,6 +107,7 @@ impl Machine {
             active: 0,
             rewrites: 0,
             rule_rewrites: 0,
+            rules_inside: FxHashSet::default(),
             cancel,
             memo: Memo::default(),
             state: BuiltinState::default(),

@@ -556,6 +556,7 @@ impl Machine {
         self.tracer = exploration.machine.tracer.take();
         self.rewrites += exploration.machine.rewrites;
         self.rule_rewrites += exploration.machine.rule_rewrites;
+        self.rules_inside.extend(exploration.machine.rules_inside.drain());
         match next? {
             Some(state) => Ok(Some(self.heap.import(&exploration.machine.heap, state))),
             None => {
@@ -605,7 +606,10 @@ impl Exploration {
     fn next(&mut self) -> Result<Option<Term>, Interrupt> {
         while self.given == self.machine.kept.len() {
             match self.steps.next(&mut self.machine)? {
-                Some(step) => self.add(step.term),
+                Some(step) => {
+                    self.machine.rules_inside.insert(step.rule);
+                    self.add(step.term);
+                }
                 None if self.expanded < self.machine.kept.len() => {
                     let state = self.machine.kept[self.expanded];
                     self.steps.begin(&mut self.machine, state);

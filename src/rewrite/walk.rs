@@ -87,7 +87,7 @@ impl Machine {
         term
     }
 
-    /// Is it a list or multiset with an element that is not reduced?
+    /// Is it a list, multiset or iterated application of something that is not reduced?
     fn has_unreduced(&self, t: Term) -> bool {
         let (heap, sy) = (&self.heap, &self.theory.symbols);
         let is_left = |element: Term| heap.is_unreduced(heap.deref(element));
@@ -96,6 +96,7 @@ impl Machine {
         }
         match sy.class(heap.sym(sy, t)) {
             Class::Assoc => heap.args(t).iter().any(|&element| is_left(element)),
+            Class::Iter => is_left(heap.iter_parts(t).1),
             Class::AssocComm => {
                 let mut pairs = Vec::new();
                 heap.bag_pairs(t, &mut pairs);

@@ -14,7 +14,7 @@ use crate::base::Name;
 use crate::sorts::{SortIx, Var};
 
 /// A natural number: a machine word, or a big one above it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Int {
     Small(u32),
     Big(BigUint),

@@ -5,7 +5,7 @@
 
 use crate::module::Fragment;
 use crate::sorts::{Node, OpId, SortId, Tree, Var};
-use crate::term::{Symbols, Term};
+use crate::term::{Class, Symbols, Term};
 
 use super::TraceStep;
 use super::code::{Label, Op, Reg, inst, inst3};
@@ -27,6 +27,10 @@ pub(super) struct Leaf {
     /// Where the values of variables go whose terms may not be reduced: the terms themselves stay as
     /// they are, for who uses them unreduced.
     pub values: Vec<(Var, Reg)>,
+    /// Variables right below an iterated operator, with it: what such a variable is bound to may be an
+    /// application of the operator to which none of its equations has been applied yet. It may if this is
+    /// the whole left-hand side of an equation (true) or if strategies leave it alone.
+    pub towers: Vec<(Var, OpId, bool)>,
     /// Subterms whose values stand in registers.
     pub available: Vec<(Vec<Node>, Reg)>,
     /// Patterns that have matched terms in normal form: their instances are built, not evaluated.
@@ -87,6 +91,20 @@ impl Leaf {
 }
 
 impl Compiler<'_> {
+    /// Variables right below iterated operators, and whether nothing else is around them.
+    fn towers(&self, lhs: &Tree, is_equation: bool) -> Vec<(Var, OpId, bool)> {
+        let mut towers = Vec::new();
+        for at in 1..lhs.len() {
+            if let (&Node::Var(var), Some(op)) = (lhs.node(at - 1), lhs.node(at).op())
+                && self.sy.class(op.0) == Class::Iter
+            {
+                let is_whole = (at..lhs.len()).all(|above| lhs.node(above).op() == Some(op));
+                towers.push((var, op, is_whole && is_equation));
+            }
+        }
+        towers
+    }
+
     /// The end of a row: checks, aliens, conditions, then the right-hand side. Returns whether it
     /// can fail; then `rest` is where it goes.
     pub(super) fn leaf(
@@ -102,6 +120,7 @@ impl Compiler<'_> {
             path,
             vars: row.vars,
             values: Vec::new(),
+            towers: Vec::new(),
             available: Vec::new(),
             normal: Vec::new(),
             fail: rest,
@@ -124,6 +143,7 @@ impl Compiler<'_> {
             last_use: None,
         };
         let lhs = self.lhs(statements, row.index).clone();
+        leaf.towers = self.towers(&lhs, statements == Statements::Equations);
         let mut condition = self.condition(statements, row.index).to_vec();
         if statements == Statements::Equations {
             leaf.parts = self.parts(&lhs);

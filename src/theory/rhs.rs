@@ -8,6 +8,7 @@
 use crate::builtin::Special;
 use crate::sorts::{Node, OpId, Tree, Var};
 use crate::term::{Class, SMALL_MAX, Term, header};
+use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
 use super::TraceStep;
@@ -153,15 +154,25 @@ impl Compiler<'_> {
         match tree.node(at) {
             Node::Var(var) => {
                 let mut reg = leaf.vars.iter().find(|(v, _)| v == var).expect("bound").1;
-                if self.has_lazy && leaf.path.lazy[reg as usize] {
-                    let term = reg;
+                let is_lazy = self.has_lazy && leaf.path.lazy[reg as usize];
+                let is_tower = |t: &&(Var, OpId, bool)| t.0 == *var && (t.2 || is_lazy);
+                let tower = leaf.towers.iter().find(is_tower).copied();
+                if is_lazy || tower.is_some() {
+                    let mut term = reg;
                     reg = leaf.values.iter().find(|(v, _)| v == var).expect("made room for").1;
-                    if leaf.path.lazy[reg as usize] {
-                        leaf.path.lazy[reg as usize] = false;
+                    let has_value = !std::mem::replace(&mut leaf.path.lazy[reg as usize], false);
+                    if is_lazy && !has_value {
                         self.asm.emit(inst3(Op::Fresh, 0, reg, term, 0));
                         self.asm.emit(inst(Op::Eval, 0, reg, 0));
                         let mask = self.mask(at, leaf);
                         self.asm.emit(mask | if reg < 63 { 1 << reg } else { 0 });
+                        term = reg;
+                    }
+                    if let Some((_, op, _)) = tower.filter(|_| !has_value) {
+                        frame.note(slot + 1);
+                        self.asm.emit(inst3(Op::Move, 0, slot, term, 0));
+                        self.call_joined(op, slot, at, leaf);
+                        self.asm.emit(inst3(Op::Move, 0, reg, slot, 0));
                     }
                 }
                 (reg, leaf.path.known[reg as usize])
@@ -460,17 +471,27 @@ impl Compiler<'_> {
         {
             return self.successors(tree, at, count, slot, leaf, frame);
         }
-        self.value(tree, tree.args(at)[0], slot, leaf, frame);
-        // Counts in programs are small; larger ones go step by step in chunks.
-        let mut left = count.clone();
-        while left > num_bigint::BigUint::ZERO {
-            let chunk = left.to_u32().unwrap_or(SMALL_MAX - 1).min(SMALL_MAX - 1);
-            self.asm.emit(inst(Op::Iterate, 0, slot, op.0));
-            self.asm.emit(u64::from(chunk));
-            left -= chunk;
+        let arg = tree.args(at)[0];
+        if self.plans[op.index()].strategy.is_lazy() {
+            self.thunk(tree, arg, slot, leaf, frame);
+        } else {
+            self.value(tree, arg, slot, leaf, frame);
         }
+        self.emit_iterate(op, count, slot, false);
         self.call_joined(op, slot, at, leaf);
         Known::ANY
+    }
+
+    /// Counts in programs are small; larger ones go step by step in chunks.
+    fn emit_iterate(&mut self, op: OpId, count: &BigUint, slot: Reg, is_left: bool) {
+        let mut left = count.clone();
+        while left > BigUint::ZERO {
+            let chunk = left.to_u32().unwrap_or(SMALL_MAX - 1).min(SMALL_MAX - 1);
+            left -= chunk;
+            let marks = is_left && left == BigUint::ZERO;
+            self.asm.emit(inst(Op::Iterate, usize::from(marks), slot, op.0));
+            self.asm.emit(u64::from(chunk));
+        }
     }
 
     /// `s^count(t)` where the successor only builds.
@@ -600,10 +621,7 @@ impl Compiler<'_> {
             self.build_over(tree, arg, slot + i as Reg, eager, built, leaf, frame);
         }
         match tree.node(at).clone() {
-            Node::Iter { op, count } => {
-                self.asm.emit(inst(Op::Iterate, 1, slot, op.0));
-                self.asm.emit(u64::from(count.to_u32().unwrap_or(SMALL_MAX - 1)));
-            }
+            Node::Iter { op, count } => self.emit_iterate(op, &count, slot, true),
             Node::App { op, .. } => {
                 self.asm.emit(inst(Op::Thunk, args.len().min(255), slot, op.0));
                 self.asm.emit(args.len() as u64);

@@ -116,12 +116,14 @@ impl Compiler<'_> {
 
     /// Makes room for the values of variables whose terms may not be reduced.
     pub(super) fn make_room(&mut self, tree: &Tree, leaf: &mut Leaf, frame: &mut Frame) {
-        if !self.has_lazy {
+        if !self.has_lazy && leaf.towers.is_empty() {
             return;
         }
         for var in tree.vars() {
             let Some(&(_, term)) = leaf.vars.iter().find(|(v, _)| *v == var) else { continue };
-            if leaf.path.lazy[term as usize] && !leaf.values.iter().any(|(v, _)| *v == var) {
+            let is_tower = leaf.towers.iter().any(|&(tower, _, is_whole)| is_whole && tower == var);
+            let may_have_work = is_tower || self.has_lazy && leaf.path.lazy[term as usize];
+            if may_have_work && !leaf.values.iter().any(|(v, _)| *v == var) {
                 let slot = leaf.path.take(1);
                 frame.note(leaf.path.top);
                 self.asm.emit(inst(Op::LoadImm, 0, slot, Term::small(0).0));

@@ -92,17 +92,19 @@ fn condition(random: &mut Random, lhs: &str, is_rule: bool) -> String {
 fn theory(seed: u64) -> String {
     let random = &mut Random(seed ^ 0x1A27);
     let mut text = format!("set show timing off .\nmod R{seed} is\n  sort T .\n  ops a b c d : -> T .\n");
-    let attribute = |strategy: &str| match strategy {
-        "" => String::new(),
-        numbers => format!(" [strat ({numbers})]"),
+    let attribute = |axioms: &str, strategy: &str| match (axioms, strategy) {
+        ("", "") => String::new(),
+        (_, "") => format!(" [{axioms}]"),
+        _ => format!(" [{axioms} strat ({strategy})]"),
     };
     for op in UNARY {
         let strategy = if *op == "lz" { "0" } else { random.pick(&["", "", "0", "1 0"]) };
-        let _ = writeln!(text, "  op {op} : T -> T{} .", attribute(strategy));
+        let axioms = random.pick(&["", "", "iter"]);
+        let _ = writeln!(text, "  op {op} : T -> T{} .", attribute(axioms, strategy));
     }
     for op in BINARY {
         let strategy = if *op == "l2" { "0" } else { random.pick(STRATEGIES) };
-        let _ = writeln!(text, "  op {op} : T T -> T{} .", attribute(strategy));
+        let _ = writeln!(text, "  op {op} : T T -> T{} .", attribute("", strategy));
     }
     let has_join = random.below(3) == 0;
     if has_join {

@@ -51,6 +51,39 @@ search init =>* S:S .
 ";
 
 #[test]
+fn rules_that_fire_in_conditions_are_not_called_unused() {
+    let text = "mod INSIDE is
+  sorts S N . ops a b c d : -> S [ctor] .
+  op f : S -> S [ctor frozen] .
+  op n : S N -> S [ctor frozen (1)] .
+  op z : -> N [ctor] . op t : N -> N [ctor] .
+  vars X Y : S . var M : N .
+  rl [inner] : a => b .
+  rl [dead] : d => a .
+  crl [outer] : f(X) => c if X => b .
+  rl [more] : n(X, M) => n(X, t(M)) .
+  crl [nested] : n(X, t(t(t(t(t(t(t(t(M))))))))) => f(X) if f(X) => c .
+endm
+";
+    let spec = Spec::new("inside", text);
+    for threads in ["1", "2"] {
+        let (code, said, errors) = spec.search(&["--init", "f(a)", "--pattern", "c", "--threads", threads]);
+        assert_eq!(code, 0);
+        let rules = "           0  inner (in conditions only)\n           0  dead\n           1  outer\n";
+        assert!(said.contains(rules), "{said}");
+        assert!(!errors.contains("rule inner"), "{errors}");
+        assert!(errors.contains("rule dead is never applied"), "{errors}");
+    }
+    let (_, report) = spec.json(&["--init", "f(a)", "--pattern", "c"]);
+    assert_eq!(report["rules"][0]["in_conditions"], true);
+    assert_eq!(report["rules"][1]["in_conditions"], false);
+    // Conditions inside conditions.
+    let (_, report) = spec.json(&["--init", "n(a, z)", "--pattern", "c", "--depth", "12"]);
+    assert_eq!(report["rules"][0]["in_conditions"], true);
+    assert_eq!(report["rules"][2]["in_conditions"], true);
+}
+
+#[test]
 fn solutions_come_with_the_rules_that_were_used() {
     let spec = Spec::new("light", LIGHT);
     let expected = "search in LIGHT : init =>* amber .\n\nSolution 1 (state 2)\nstates: 3  rewrites: 3\n\
