@@ -438,8 +438,7 @@ impl<'a> Declaring<'a> {
                     self.diagnostics.push(Diagnostic::warning("bad-attribute", message, decl.span));
                 }
                 OpAttr::Frozen(numbers) if numbers.contains(&0) => {
-                    let message =
-                        format!("frozen of {} names argument 0: the first is 1", decl.name.name);
+                    let message = format!("frozen of {} names argument 0: the first is 1", decl.name.name);
                     self.diagnostics.push(
                         Diagnostic::warning("bad-attribute", message, decl.span)
                             .note(None, "the attribute is ignored"),
