@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Instant;
@@ -109,18 +109,10 @@ impl Program {
             .stdin(Stdio::null())
             .stdout(File::create(&stdout)?)
             .stderr(File::create(&stderr)?);
-        let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        let cpu = libc::rlimit { rlim_cur: limit, rlim_max: limit + 5 };
-        // SAFETY: `setrlimit` is safe to call between fork and exec.
-        unsafe {
-            command.pre_exec(move || {
-                libc::setrlimit(libc::RLIMIT_CORE, &no_core);
-                libc::setrlimit(libc::RLIMIT_CPU, &cpu);
-                Ok(())
-            });
-        }
         let start = Instant::now();
-        let (status, usage) = wait(command.spawn()?)?;
+        let child = command.spawn()?;
+        restrict(&child, limit);
+        let (status, usage) = wait(child)?;
         let wall = start.elapsed().as_secs_f64();
         let complaint = String::from_utf8_lossy(&fs::read(&stderr)?).into_owned();
         Ok(Run {
@@ -130,6 +122,17 @@ impl Program {
             stdout: String::from_utf8_lossy(&fs::read(&stdout)?).into_owned(),
             failure: failure(status, &complaint),
         })
+    }
+}
+
+/// Gives a child so many CPU seconds. To do that before it starts, it would have to be forked, and pay for
+/// copies of the harness's pages out of its own time.
+fn restrict(child: &Child, limit: u64) {
+    let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let cpu = libc::rlimit { rlim_cur: limit, rlim_max: limit + 5 };
+    for (resource, value) in [(libc::RLIMIT_CORE, no_core), (libc::RLIMIT_CPU, cpu)] {
+        // SAFETY: the pointer is to a live variable, and nothing is asked for.
+        unsafe { libc::prlimit(child.id() as libc::pid_t, resource, &value, std::ptr::null_mut()) };
     }
 }
 
