@@ -14,7 +14,7 @@ mod varint;
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use digest::{DIGEST_LEN, digest};
 pub use limits::{Cancel, Exceeded, Interrupt};
-pub use name::Name;
+pub use name::{Name, NameMap};
 pub use size::{bytes, size_text};
 pub use source::{FileId, SourceMap, Span};
 pub use threads::{THREADS_MAX, by_own_threads, pool, share_out};

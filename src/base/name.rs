@@ -6,7 +6,12 @@
 use std::fmt;
 use std::sync::{LazyLock, OnceLock, RwLock};
 
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use string_interner::{DefaultSymbol, StringInterner, Symbol, backend::StringBackend};
+
+/// A table by name, in the order of insertion.
+pub type NameMap<V> = IndexMap<Name, V, FxBuildHasher>;
 
 /// An interned text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! Source texts and places in them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 crate::index_type!(
     /// A source text: a file, or a piece of input typed at the prompt.
@@ -27,12 +27,13 @@ impl Span {
     }
 }
 
-/// One source text with the starts of its lines.
+/// One source text.
 #[derive(Debug)]
 pub struct Source {
     pub name: String,
     pub text: Arc<str>,
-    line_starts: Vec<u32>,
+    /// Found when a place is first asked for.
+    line_starts: OnceLock<Vec<u32>>,
     /// The number of the first line; not 1 for a further piece of a longer text.
     first_line: usize,
 }
@@ -56,10 +57,9 @@ impl SourceMap {
         text: impl Into<Arc<str>>,
         first_line: usize,
     ) -> FileId {
-        let text = text.into();
-        let mut line_starts = vec![0];
-        line_starts.extend(text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1));
-        self.sources.push(Source { name: name.into(), text, line_starts, first_line });
+        let source =
+            Source { name: name.into(), text: text.into(), line_starts: OnceLock::new(), first_line };
+        self.sources.push(source);
         FileId::from_index(self.sources.len() - 1)
     }
 
@@ -79,8 +79,12 @@ impl SourceMap {
     /// Line and column of a place, both from 1; columns count characters.
     pub fn line_column(&self, file: FileId, offset: u32) -> (usize, usize) {
         let source = &self.sources[file.index()];
-        let line = source.line_starts.partition_point(|&start| start <= offset) - 1;
-        let start = source.line_starts[line] as usize;
+        let line_starts = source.line_starts.get_or_init(|| {
+            let ends = source.text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+            std::iter::once(0).chain(ends.map(|(i, _)| i as u32 + 1)).collect()
+        });
+        let line = line_starts.partition_point(|&start| start <= offset) - 1;
+        let start = line_starts[line] as usize;
         let end = (offset as usize).min(source.text.len());
         let column = source.text.get(start..end).map_or(0, |s| s.chars().count());
         (line + source.first_line, column + 1)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::base::THREADS_MAX;
 use crate::base::bytes;
 use crate::check::layers::Layers;
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 /// Rewriting logic: reads Maude's language.
 #[derive(Parser, Debug)]
@@ -20,6 +20,13 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
+    #[command(flatten)]
+    pub plain: Plain,
+}
+
+/// Arguments without a subcommand.
+#[derive(Args, Debug)]
+pub struct Plain {
     /// Files to load before reading commands
     pub files: Vec<String>,
     /// Print the version
@@ -454,10 +461,22 @@ impl Cli {
     pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
         let mut args: Vec<OsString> =
             args.into_iter().enumerate().map(|(i, arg)| if i == 0 { arg } else { translate(arg) }).collect();
-        // Options may also stand before the subcommand.
-        if let Some(place) = subcommand_place(&args) {
-            let word = args.remove(place);
-            args.insert(1, word);
+        let plain = Plain::augment_args(clap::Command::new("rwl"));
+        match first_word(&plain, &args) {
+            // Options may also stand before the subcommand.
+            Some((place, word)) if Command::has_subcommand(word) => {
+                let word = args.remove(place);
+                args.insert(1, word);
+            }
+            Some((_, "help")) => {}
+            // Most runs have no subcommand: to describe all of them takes longer than a small run. What is
+            // not in order is explained below.
+            _ => {
+                let matches = plain.try_get_matches_from(&args);
+                if let Ok(plain) = matches.and_then(|matches| Plain::from_arg_matches(&matches)) {
+                    return Ok(Cli { command: None, plain });
+                }
+            }
         }
         let cli = Cli::try_parse_from(args)?;
         if let Some(Command::Check { check, .. }) = &cli.command
@@ -477,12 +496,11 @@ impl Cli {
     }
 }
 
-/// Where the subcommand stands, if the first argument that is no option is one.
-fn subcommand_place(args: &[OsString]) -> Option<usize> {
-    let command = <Cli as clap::CommandFactory>::command();
+/// The first argument that is no option, and where it stands.
+fn first_word<'a>(plain: &clap::Command, args: &'a [OsString]) -> Option<(usize, &'a str)> {
     let takes_value = |option: &str| {
         option.strip_prefix("--").is_some_and(|name| {
-            let mut named = command.get_arguments().filter(|arg| arg.get_long() == Some(name));
+            let mut named = plain.get_arguments().filter(|arg| arg.get_long() == Some(name));
             named.any(|arg| arg.get_action().takes_values())
         })
     };
@@ -490,7 +508,7 @@ fn subcommand_place(args: &[OsString]) -> Option<usize> {
     loop {
         let word = args.get(place)?.to_str()?;
         if !word.starts_with('-') {
-            return command.find_subcommand(word).map(|_| place);
+            return Some((place, word));
         }
         place += if takes_value(word) { 2 } else { 1 };
     }
@@ -576,17 +594,17 @@ mod tests {
         for flag in MAUDE_FLAGS.iter().filter(|f| **f != "help") {
             let value = if flag.ends_with('=') { "1" } else { "" };
             let cli = parse(&format!("-{flag}{value} a.maude")).unwrap();
-            assert_eq!(cli.files, ["a.maude"], "{flag}");
+            assert_eq!(cli.plain.files, ["a.maude"], "{flag}");
         }
         assert!(
             parse("-no-banner -batch -random-seed=7")
-                .is_ok_and(|c| c.maude.random_seed == 7 && c.maude.batch)
+                .is_ok_and(|c| c.plain.maude.random_seed == 7 && c.plain.maude.batch)
         );
     }
 
     #[test]
     fn own_options() {
-        assert!(parse("-q a b").is_ok_and(|c| c.common.quiet && c.files.len() == 2));
+        assert!(parse("-q a b").is_ok_and(|c| c.plain.common.quiet && c.plain.files.len() == 2));
         assert!(parse("run -no-wrap a --format json").is_ok());
         assert!(parse("run").is_err());
         assert!(parse("search a.rwl --arrow =>! --depth 3 --threads 2").is_ok());
@@ -600,10 +618,15 @@ mod tests {
             };
             assert_eq!((common.verbose, common.threads), (1, Some(2)), "{args}");
         }
-        assert!(parse("a.maude search").is_ok_and(|c| c.files.len() == 2));
+        assert!(parse("a.maude search").is_ok_and(|c| c.plain.files.len() == 2));
         assert!(parse("-nonsense").is_err());
-        assert!(parse("--memory 2G").is_ok_and(|c| c.common.memory == Some(2 << 30)));
-        assert!(parse("--memory 1.5k").is_ok_and(|c| c.common.memory == Some(1536)));
+        for args in ["help", "--help", "-help", "a.maude --help"] {
+            let error = parse(args).unwrap_err();
+            assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{args}");
+            assert!(error.to_string().contains("  batch "), "{error}");
+        }
+        assert!(parse("--memory 2G").is_ok_and(|c| c.plain.common.memory == Some(2 << 30)));
+        assert!(parse("--memory 1.5k").is_ok_and(|c| c.plain.common.memory == Some(1536)));
         assert!(parse("--memory lots").is_err());
         assert!(parse("--threads 0").is_err());
         assert!(parse("check a.rwl --layers auto --checkpoint d --resume").is_ok());
@@ -626,7 +649,7 @@ mod tests {
         assert!(parse("plan --claims a.toml --into d --layers 2").is_err());
         assert!(parse("plan collect d").is_ok());
         assert!(parse("job run 1.job --memory 1G").is_ok());
-        assert!(parse("--time 0.5").is_ok_and(|c| c.common.time == Some(Duration::from_millis(500))));
+        assert!(parse("--time 0.5").is_ok_and(|c| c.plain.common.time == Some(Duration::from_millis(500))));
         for time in ["-1", "soon", "inf", "nan"] {
             assert!(parse(&format!("--time {time}")).is_err(), "{time}");
         }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::{
-    self, Automaton, CheckArgs, Cli, Command, Common, JobCommand, MaudeFlags, Method, PlanArgs, PlanCommand,
-    SearchArgs, When,
+    self, Automaton, CheckArgs, Cli, Command, Common, JobCommand, MaudeFlags, Method, Plain, PlanArgs,
+    PlanCommand, SearchArgs, When,
 };
 use super::jobs::Portion;
 use super::output::{Output, Style, appendable};
@@ -36,7 +36,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return if error.use_stderr() { ExitCode::BadInput } else { ExitCode::Success };
         }
     };
-    if cli.version {
+    if cli.plain.version {
         let _ = writeln!(io::stdout(), "rwl {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::Success;
     }
@@ -75,7 +75,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             Plan { files: Vec::new(), job: Job::Part(file), common, maude, and_exit: true }
         }
         None => {
-            let Cli { files, common, maude, .. } = cli;
+            let Plain { files, common, maude, .. } = cli.plain;
             Plan { files, job: Job::Commands, common, maude, and_exit: false }
         }
     };

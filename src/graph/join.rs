@@ -7,7 +7,7 @@
 
 use super::elements::{Elements, Info};
 use super::recent::Recent;
-use super::tuples::{Key, Tuples, mix, none};
+use super::tuples::{Key, Row, Tuples, mix, none};
 use super::vector::inner as inner_word;
 use crate::sorts::SortIx;
 use crate::theory::{Join, JoinQuery, JoinRule};
@@ -202,11 +202,11 @@ pub struct RowPlaces {
     /// What tells whether all this is out of date: stamps, and the words at the rule's other places.
     stamp: (u64, u32),
     others: [u32; PLACES],
-    /// The row's place plus one, or 0 if there is none; `UNKNOWN` if it has not been looked for.
-    rows: Vec<u32>,
+    /// An empty row if there is none; `UNKNOWN` if it has not been looked for.
+    rows: Vec<Row>,
 }
 
-const UNKNOWN: u32 = u32::MAX;
+const UNKNOWN: Row = Row { at: u32::MAX, cells: 0 };
 
 impl RowPlaces {
     #[inline]
@@ -217,20 +217,30 @@ impl RowPlaces {
         }
     }
 
-    #[inline]
-    fn get(&mut self, number: u32, find: impl FnOnce() -> Option<usize>) -> Option<usize> {
-        let number = number as usize;
-        if self.rows.get(number).is_none_or(|&row| row == UNKNOWN) {
-            let row = find();
-            if number >= ROWS_MAX {
-                return row;
-            }
+    #[inline(always)]
+    fn get(&mut self, number: u32, find: impl FnOnce() -> Row) -> Row {
+        match self.rows.get(number as usize) {
+            Some(&row) if row != UNKNOWN => row,
+            _ => self.put(number as usize, find()),
+        }
+    }
+
+    /// Cells have been put in the row of this element.
+    pub fn forget(&mut self, number: u32) {
+        if let Some(row) = self.rows.get_mut(number as usize) {
+            *row = UNKNOWN;
+        }
+    }
+
+    #[inline(never)]
+    fn put(&mut self, number: usize, row: Row) -> Row {
+        if number < ROWS_MAX {
             if number >= self.rows.len() {
                 self.rows.resize(number + 1, UNKNOWN);
             }
-            self.rows[number] = row.map_or(0, |place| place as u32 + 1);
+            self.rows[number] = row;
         }
-        (self.rows[number] as usize).checked_sub(1)
+        row
     }
 }
 
@@ -255,8 +265,10 @@ pub struct Loops {
     /// Is there but one loop over several positions around that one, over elements that have one operator as
     /// well, and nothing to compare in both?
     is_pair: bool,
-    /// Where the row for the other places is, if that is known.
-    pub row_at: Option<usize>,
+    /// Is the rule's [`RowPlaces`] for the places around the pair as they are?
+    is_prepared: bool,
+    /// The row for the other places, if it is known.
+    pub row: Option<Row>,
     /// By depth: the positions not tried, those in use, the places that have one, and the sum of
     /// [`mix`] of their words.
     rest: [u64; PLACES],
@@ -294,7 +306,7 @@ impl Loops {
             place.checks.is_empty() && join.patterns[place.pattern].sym.is_some()
         };
         self.is_pair = self.is_row && n == singles + 2 && self.order[singles..n].iter().all(is_free);
-        (self.depth, self.row_at) = (0, None);
+        (self.depth, self.row, self.is_prepared) = (0, None, false);
         self.rest[0] = soup.matches[rule.places[self.order[0] as usize].pattern];
     }
 
@@ -321,7 +333,8 @@ impl Loops {
                 continue;
             }
             let number = self.put(soup, depth, position);
-            self.row_at = None;
+            self.row = None;
+            self.is_prepared &= depth + 1 == last;
             self.used[depth + 1] = self.used[depth] | 1 << position;
             self.placed[depth + 1] = self.placed[depth] | 1 << number;
             depth += 1;
@@ -394,33 +407,49 @@ impl Loops {
         let depth = self.depth;
         let [outer_place, inner_place] = [self.order[depth - 1], self.order[depth]].map(usize::from);
         let inner = soup.matches[rule.places[inner_place].pattern] & !self.used[depth - 1];
-        let mut others = self.words;
-        (others[outer_place], others[inner_place]) = (0, 0);
-        others[rule.places.len()..].fill(0);
-        rows.begin((tuples.generation(), epoch), others);
+        let stamp = (tuples.generation(), epoch);
+        if !self.is_prepared || rows.stamp != stamp {
+            let mut others = self.words;
+            (others[outer_place], others[inner_place]) = (0, 0);
+            others[rule.places.len()..].fill(0);
+            rows.begin(stamp, others);
+            self.is_prepared = true;
+        }
         let (mut rest_around, mut rest) = (self.rest[depth - 1], self.rest[depth]);
         let mut outer = self.chosen[outer_place];
         let found = loop {
             let row = rows.get(soup.numbers.0[outer as usize % POSITIONS], || {
-                let (mut words, word) = (others, soup.words[outer as usize]);
+                let (mut words, word) = (self.words, soup.words[outer as usize]);
                 (words[outer_place], words[inner_place]) = (word, inner_word(epoch));
                 let sum = self.sums[depth - 1].wrapping_add(mix(outer_place, word));
                 let sum = sum.wrapping_add(mix(inner_place, words[inner_place]));
                 tuples.row(Key { rule: number, words: &words[..rule.places.len()], sum })
             });
-            let cells = row.map_or(&[][..], |row| tuples.cells(row));
+            let cells = tuples.cells(row);
             let (mut count, mut rewrites) = (0, 0);
+            // Mostly the elements stand side by side.
             let found = loop {
                 if rest == 0 {
                     break None;
                 }
-                let position = rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                let number = soup.numbers.0[position];
-                let cell = cells.get(number as usize).copied().unwrap_or(0);
-                let Some(some) = none(cell) else { break Some((position, number, cell)) };
-                count += 1;
-                rewrites += u64::from(some);
+                let first = rest.trailing_zeros() as usize;
+                let run = (!(rest >> first)).trailing_zeros() as usize;
+                let numbers = &soup.numbers.0[first..first + run];
+                let mut last = (0, 0);
+                let stop = numbers.iter().position(|&number| {
+                    let cell = cells.get(number as usize).copied().unwrap_or(0);
+                    last = (number, cell);
+                    none(cell).map(|some| rewrites += u64::from(some)).is_none()
+                });
+                count += stop.unwrap_or(run) as u64;
+                let Some(stop) = stop else {
+                    // Without the lowest run of ones.
+                    rest &= rest.wrapping_add(1 << first);
+                    continue;
+                };
+                let position = first + stop;
+                rest &= u64::MAX << position << 1;
+                break Some((position, last.0, last.1));
             };
             *passed = (passed.0 + count, passed.1 + rewrites);
             if found.is_some() || rest_around == 0 {
@@ -475,17 +504,22 @@ impl Loops {
 
     /// The words of the row for the present choice, and the sum of [`mix`] of these.
     #[inline]
-    pub fn row(&self, epoch: u32) -> ([u32; PLACES], u64) {
+    pub fn row_key(&self, epoch: u32) -> ([u32; PLACES], u64) {
         let place = self.order[self.depth] as usize;
         let mut words = self.words;
         words[place] = inner_word(epoch);
         (words, self.sums[self.depth].wrapping_add(mix(place, words[place])))
     }
 
-    /// The number of the last element that was chosen.
+    /// The number of the last element that was chosen; and of the one before it in a pair.
     #[inline]
     pub fn last_number(&self, soup: &Soup) -> u32 {
         soup.numbers.0[self.chosen[self.order[self.depth] as usize] as usize]
+    }
+
+    pub fn outer_number(&self, soup: &Soup) -> Option<u32> {
+        let outer = self.is_pair.then(|| self.order[self.depth - 1] as usize)?;
+        Some(soup.numbers.0[self.chosen[outer] as usize])
     }
 
     /// The positions that were found, by place.

@@ -339,13 +339,12 @@ impl Joiner {
                     let sight = Sight { tuples: &self.tuples, rows, rule: number, epoch };
                     self.loops.next_in_pair(&self.soup, rule, sight, &mut passed)
                 } else {
-                    if self.loops.row_at.is_none() {
-                        let (words, sum) = self.loops.row(self.elements.epoch());
-                        let row = Key { rule: self.rule, words: &words[..rule.places.len()], sum };
-                        self.loops.row_at = self.tuples.row(row);
-                    }
-                    let cells = self.loops.row_at.map_or(&[][..], |row| self.tuples.cells(row));
-                    self.loops.next_in_row(&self.soup, rule, cells, &mut passed)
+                    let row = self.loops.row.unwrap_or_else(|| {
+                        let (words, sum) = self.loops.row_key(self.elements.epoch());
+                        self.tuples.row(Key { rule: self.rule, words: &words[..rule.places.len()], sum })
+                    });
+                    self.loops.row = Some(row);
+                    self.loops.next_in_row(&self.soup, rule, self.tuples.cells(row), &mut passed)
                 };
                 hands.machine.rewrites += passed.1;
                 self.tuples.count(self.rule, passed.0 + u64::from(found.is_some()));
@@ -646,10 +645,13 @@ impl Joiner {
     /// Notes the value for the chosen elements. It is returned if there are results.
     fn put(&mut self) -> Option<Outcome> {
         let number = self.loops.last_number(&self.soup);
-        self.loops.row_at = None;
+        self.loops.row = None;
         if self.loops.is_row() && Cell::exists(number) {
-            let (words, sum) = self.loops.row(self.elements.epoch());
+            let (words, sum) = self.loops.row_key(self.elements.epoch());
             let row = Key { rule: self.rule, words: &words[..self.loops.words().len()], sum };
+            if let Some(outer) = self.loops.outer_number(&self.soup) {
+                self.rows[self.rule].forget(outer);
+            }
             return self.tuples.put_cell(Cell { row, number }, &self.value);
         }
         let key = Key { rule: self.rule, words: self.loops.words(), sum: self.loops.sum() };

@@ -31,7 +31,7 @@ pub struct Tuples {
     counts: Vec<(u64, u64)>,
     /// Is nothing remembered for it?
     skipped: Vec<bool>,
-    /// Changes whenever something is put or forgotten.
+    /// Changes whenever all is forgotten.
     generation: u64,
 }
 
@@ -42,6 +42,13 @@ pub struct Key<'a> {
     pub words: &'a [u32],
     /// That of [`mix`] over the words.
     pub sum: u64,
+}
+
+/// Where the cells of a row are.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Row {
+    pub at: u32,
+    pub cells: u32,
 }
 
 /// A cell's place in a row. In the row's key the word of the element is one that no term has.
@@ -141,16 +148,18 @@ impl Tuples {
         self.slots[slot] as u32 as usize + key.words.len()
     }
 
-    /// Where a row is, as long as nothing is put.
+    /// Where a row is, as long as nothing is put; an empty one if it is not there.
     #[inline]
-    pub fn row(&self, key: Key) -> Option<usize> {
-        Some(self.value_at(self.slot_of(key)?, key))
+    pub fn row(&self, key: Key) -> Row {
+        let Some(slot) = self.slot_of(key) else { return Row::default() };
+        let at = self.value_at(slot, key);
+        Row { at: at as u32 + 1, cells: self.data[at] }
     }
 
     /// The cells of a row, from number 0 on.
-    #[inline]
-    pub fn cells(&self, row: usize) -> &[u32] {
-        &self.data[row + 1..row + 1 + self.data[row] as usize]
+    #[inline(always)]
+    pub fn cells(&self, row: Row) -> &[u32] {
+        &self.data[row.at as usize..][..row.cells as usize]
     }
 
     /// So many cells of a rule's rows have been looked at.
@@ -215,7 +224,7 @@ impl Tuples {
         at
     }
 
-    /// As long as this is the same, rows are where they were.
+    /// As long as this is the same, rows are where they were, but for those in which cells have been put.
     #[inline]
     pub fn generation(&self) -> u64 {
         self.generation
@@ -223,7 +232,6 @@ impl Tuples {
 
     /// Makes room for so many words and one key more.
     fn reserve(&mut self, words: usize) {
-        self.generation += 1;
         if self.data.len() + words > self.words_max {
             self.make_room();
         }
@@ -254,6 +262,7 @@ impl Tuples {
         for ((asked, put), skipped) in self.counts.iter().zip(&mut self.skipped) {
             *skipped |= *asked < 2 * put;
         }
+        self.generation += 1;
         self.counts.fill((0, 0));
         self.data.clear();
         self.slots.fill(0);
@@ -418,7 +427,7 @@ mod tests {
             // Some have results, and some have none after many rewrites.
             let rewrites = (words[0] + number) as u64 * if number % 5 == 0 { 1 << 26 } else { 1 };
             let has_results = number % 3 == 0;
-            let cells = tuples.row(key).map_or(&[][..], |row| tuples.cells(row));
+            let cells = tuples.cells(tuples.row(key));
             match cells.get(number as usize).copied().unwrap_or(0) {
                 0 => {
                     value.begin();

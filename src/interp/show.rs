@@ -160,7 +160,7 @@ impl Interpreter {
                 _ => None,
             })
         };
-        let mut vars = Vars::new();
+        let mut vars = Vars::default();
         for map in &decl.maps {
             let ViewMap::Vars { names, ty: TypeExpr::Sort(sort) } = map else { continue };
             if let Some(sort) = sig.sorts.find(image(sort).unwrap_or_else(|| sort_name(sort))) {

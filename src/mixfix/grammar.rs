@@ -12,15 +12,14 @@
 
 use std::sync::Mutex;
 
-use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
 use super::form::{ANY, Form, PREFIX, Piece};
-use crate::base::Name;
+use crate::base::{Name, NameMap};
 use crate::sorts::{KindId, OpId, Signature, SortId};
 
 /// Declared variable aliases.
-pub type Vars = IndexMap<Name, SortId>;
+pub type Vars = NameMap<SortId>;
 
 /// A nonterminal: kinds come first, then those of [`Extra`].
 pub(super) type Nt = u32;

@@ -136,14 +136,15 @@ impl Leaves {
             b'0'..=b'9' | b'-' | b'+' | b'.' | b'I' => self.number(grammar, sig, text),
             _ => {}
         }
-        if let Some(colon) = text.rfind(':')
+        let last = |wanted: u8| bytes.iter().rposition(|&byte| byte == wanted);
+        if let Some(colon) = last(b':')
             && colon > 0
             && let Some((sort, len)) = typed(sig, tokens, position, &text[colon + 1..])
         {
             let var = Var { name: Name::new(&text[..colon]), sort };
             self.push(sig.sorts.kind_of(sort).0, Leaf::Var(var), len);
         }
-        if let Some(caret) = text.rfind('^')
+        if let Some(caret) = last(b'^')
             && caret > 0
             && bytes.get(caret + 1).is_some_and(|b| (b'1'..=b'9').contains(b))
             && bytes[caret + 1..].iter().all(u8::is_ascii_digit)

@@ -148,7 +148,7 @@ fn parse(decl: &ModuleDecl, flat: &Flat, diagnostics: &mut Vec<Diagnostic>) -> O
 
 /// The module's own variable declarations; a name declared twice keeps its first sort.
 fn variables(decl: &ModuleDecl, sig: &Signature, diagnostics: &mut Vec<Diagnostic>) -> Vars {
-    let mut vars = Vars::new();
+    let mut vars = Vars::default();
     for item in &decl.decls {
         let Decl::Vars { names, ty } = item else { continue };
         let Some(sort) = find_type(sig, type_of(ty, false)) else { continue };

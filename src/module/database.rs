@@ -6,13 +6,12 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Module;
 use super::declare::expr_span;
 use super::unit::{Unit, View};
-use crate::base::{Diagnostic, Name, Severity, Span, nearest};
+use crate::base::{Diagnostic, Name, NameMap, Severity, Span, nearest};
 use crate::syntax::TokenOrder;
 use crate::syntax::library::{Deferred, Part};
 use crate::syntax::tree::{
@@ -25,12 +24,12 @@ use crate::syntax::tree::{
 /// after each call that may elaborate something.
 #[derive(Debug, Default)]
 pub struct Modules {
-    pub(super) modules: IndexMap<Name, ModuleEntry>,
-    pub(super) views: IndexMap<Name, ViewEntry>,
+    pub(super) modules: NameMap<ModuleEntry>,
+    pub(super) views: NameMap<ViewEntry>,
     pub(super) auto: Vec<(ImportMode, Name)>,
     /// Evaluated module expressions, by key. Named modules are among them.
-    pub(super) units: IndexMap<Name, Arc<Unit>>,
-    pub(super) evaluated_views: IndexMap<Name, Arc<View>>,
+    pub(super) units: NameMap<Arc<Unit>>,
+    pub(super) evaluated_views: NameMap<Arc<View>>,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Modules and views (`true`) that are being elaborated, to notice cycles.
     pub(super) in_progress: Vec<(bool, Name)>,

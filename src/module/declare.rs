@@ -5,13 +5,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
 use super::database::{Broken, ModuleEntry, Modules};
 use super::sort_name::sort_name;
 use super::unit::{Attrs, Import, Morphism, Origin, OwnOp, Param, Type, Unit, Written};
-use crate::base::{Diagnostic, Name, Span, nearest};
+use crate::base::{Diagnostic, Name, NameMap, Span, nearest};
 use crate::mixfix::name_pieces;
 use crate::sorts::{Gather, IdentitySide};
 use crate::syntax::tree::{
@@ -29,7 +28,7 @@ pub(super) fn type_of(ty: &TypeExpr, kind: bool) -> Type {
 }
 
 /// The import that would bring a sort, if some module declares it.
-fn import_of(modules: &IndexMap<Name, ModuleEntry>, sort: &SortExpr) -> Option<String> {
+fn import_of(modules: &NameMap<ModuleEntry>, sort: &SortExpr) -> Option<String> {
     let is_it = |s: &SortExpr| s.name.name == sort.name.name && s.args.len() == sort.args.len();
     let declares = |item: &Decl| matches!(item, Decl::Sorts(sorts) if sorts.iter().any(is_it));
     let (module, _) = modules.iter().find(|(_, entry)| {
@@ -289,14 +288,14 @@ struct Declaring<'a> {
     /// Imported sorts, then own ones.
     known: FxHashSet<Name>,
     /// Where a missing sort may come from.
-    modules: &'a IndexMap<Name, ModuleEntry>,
+    modules: &'a NameMap<ModuleEntry>,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 impl<'a> Declaring<'a> {
     fn new(
         unit: &'a mut Unit,
-        modules: &'a IndexMap<Name, ModuleEntry>,
+        modules: &'a NameMap<ModuleEntry>,
         diagnostics: &'a mut Vec<Diagnostic>,
     ) -> Self {
         let known = unit.donors().iter().flat_map(|d| d.sorts.iter().map(|s| s.0)).collect();

@@ -150,7 +150,7 @@ impl Flattening<'_> {
         for (place, name, bubble, kinds) in pending {
             let Some(tree) = self.parse_constant(bubble, &kinds).or_else(|| {
                 let grammar = grammar.get_or_insert_with(|| Grammar::new(&self.signature));
-                let (tree, diagnostics) = grammar.term(&self.signature, &Vars::new(), bubble, &kinds);
+                let (tree, diagnostics) = grammar.term(&self.signature, &Vars::default(), bubble, &kinds);
                 self.diagnostics.extend(diagnostics);
                 tree
             }) else {

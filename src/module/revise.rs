@@ -439,7 +439,7 @@ impl Writer<'_> {
     /// Declares a module's variables. Those whose name means something else already, which must be
     /// written with their sorts, and those that need not.
     fn variables(&mut self, own: &OwnStatements) -> (Vec<(Name, SortId)>, Vars) {
-        let (mut hidden, mut vars) = (Vec::new(), Vars::new());
+        let (mut hidden, mut vars) = (Vec::new(), Vars::default());
         for (&name, &sort) in &own.vars {
             let sort_name = self.eyes.sig.sorts.name(sort);
             match self.vars.iter().find(|(known, _)| *known == name) {

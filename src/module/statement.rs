@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-
-use crate::base::{Name, Span};
+use crate::base::{Name, NameMap, Span};
 use crate::sorts::{Signature, SortId, Tree, Var};
 use crate::syntax::tree::{ImportMode, ModuleKind};
 
@@ -105,7 +103,7 @@ pub struct Module {
     /// How many of each list are the module's own.
     pub own: (usize, usize, usize),
     /// The module's own variable declarations.
-    pub vars: IndexMap<Name, SortId>,
+    pub vars: NameMap<SortId>,
     /// Polymorphic operators as declared; the signature has their instances.
     pub polys: Vec<super::PolyTemplate>,
     /// Had it errors? Commands may still run in it.

@@ -8,11 +8,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Equation, Membership, Module, Rule};
-use crate::base::{Name, Span};
+use crate::base::{Name, NameMap, Span};
 use crate::sorts::{Gather, Hooks, Identity, IdentitySide, OpId, Signature, SortId, Special, Tree};
 use crate::syntax::tree::{Bubble, Hook, ImportMode, ModuleDecl, ModuleKind, ViewDecl};
 
@@ -301,7 +300,7 @@ pub(super) struct OwnStatements {
     pub memberships: Vec<Membership>,
     pub equations: Vec<Equation>,
     pub rules: Vec<Rule>,
-    pub vars: IndexMap<Name, SortId>,
+    pub vars: NameMap<SortId>,
     pub flawed: bool,
 }
 

@@ -336,7 +336,7 @@ impl Mapping<'_> {
 
     /// The view's variables, with their sorts in the theory.
     fn vars(&mut self) -> Vars {
-        let mut vars = Vars::new();
+        let mut vars = Vars::default();
         for map in &self.decl.maps {
             let ViewMap::Vars { names, ty } = map else { continue };
             let sorts = &self.from_flat.signature.sorts;
@@ -389,7 +389,7 @@ impl Mapping<'_> {
         }
         // On the right, the variables have the images of their sorts.
         let target = &self.to_flat.signature;
-        let mut images = Vars::new();
+        let mut images = Vars::default();
         {
             let translator = Translator::new(sig, target, Some(&self.map));
             let from_left = tree.vars();

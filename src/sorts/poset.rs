@@ -4,9 +4,7 @@
 //! itself (its error sort), a sort's index is larger than those of all its supersorts.
 //! The numbering is Maude's, because the order of solutions depends on it.
 
-use indexmap::IndexMap;
-
-use crate::base::Name;
+use crate::base::{Name, NameMap};
 
 crate::index_type!(
     /// A sort of a module, or the error sort of one of its kinds.
@@ -59,7 +57,7 @@ impl Kind {
 #[derive(Clone, Debug, Default)]
 pub struct SortPoset {
     sorts: Vec<Sort>,
-    by_name: IndexMap<Name, SortId>,
+    by_name: NameMap<SortId>,
     subsorts: Vec<Vec<SortId>>,
     supersorts: Vec<Vec<SortId>>,
     kinds: Vec<Kind>,

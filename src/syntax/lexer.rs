@@ -44,13 +44,13 @@ impl TokenOrder {
             self.note(name);
         }
         for name in names {
-            if let Some((name, sort)) = name.as_str().rsplit_once(':')
-                && !name.is_empty()
-                && !sort.is_empty()
-                && !sort.contains('_')
-            {
-                self.note(Name::new(name));
-                self.note(Name::new(sort));
+            let text = name.as_str();
+            if let Some(colon) = text.bytes().rposition(|byte| byte == b':') {
+                let (name, sort) = (&text[..colon], &text[colon + 1..]);
+                if !name.is_empty() && !sort.is_empty() && !sort.contains('_') {
+                    self.note(Name::new(name));
+                    self.note(Name::new(sort));
+                }
             }
         }
     }
