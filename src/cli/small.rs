@@ -1,4 +1,5 @@
-//! Small blocks of memory: without headers, by size, each thread from lists of its own.
+//! Small blocks of memory, and some that are not so small: without headers, by size, each thread from lists of
+//! its own.
 //!
 //! Trees, names and vectors of a few words are most of what is allocated while modules are read and
 //! compiled. Whoever gives a block back says how large it was, so nothing has to be noted in front of it.
@@ -12,12 +13,14 @@ use std::sync::Mutex;
 
 use super::mapped;
 
-/// Blocks are multiples of this.
+/// The smallest blocks are multiples of this.
 const UNIT: usize = 16;
-/// Larger blocks are the system's.
-const SIZE_MAX: usize = 512;
-const CLASSES: usize = SIZE_MAX / UNIT;
-/// The first piece of memory that a thread cuts into blocks, and the largest, which is mapped.
+const FINE_MAX: usize = 512;
+const FINE: usize = FINE_MAX / UNIT;
+/// Of the others two sizes are one half of two more: 768, 1024, 1536 ... Vectors that double fit them.
+const SIZE_MAX: usize = 32 << 10;
+const CLASSES: usize = FINE + 2 * (SIZE_MAX / FINE_MAX).trailing_zeros() as usize;
+/// The first piece of memory that a thread cuts into blocks, and the largest; large ones are mapped.
 const PIECE_MIN: usize = 4 << 10;
 const PIECE_MAX: usize = 64 << 10;
 const PAGE: usize = 4 << 10;
@@ -80,7 +83,25 @@ impl Drop for Leaver {
 #[inline(always)]
 fn class(layout: Layout) -> Option<usize> {
     let size = layout.size();
-    (size <= SIZE_MAX && size > 0 && layout.align() <= UNIT).then(|| (size - 1) / UNIT)
+    let is_small = size <= SIZE_MAX && size > 0 && layout.align() <= UNIT;
+    is_small.then(|| if size <= FINE_MAX { (size - 1) / UNIT } else { coarse_class(size) })
+}
+
+/// The same for more than [`FINE_MAX`] bytes.
+#[inline]
+fn coarse_class(size: usize) -> usize {
+    let log = (size - 1).ilog2();
+    let is_upper = (size - 1) >> (log - 1) & 1;
+    FINE + 2 * (log - FINE_MAX.ilog2()) as usize + is_upper
+}
+
+/// How large the blocks of a list are.
+#[inline]
+fn size_of_class(class: usize) -> usize {
+    match class.checked_sub(FINE) {
+        None => (class + 1) * UNIT,
+        Some(coarse) => (FINE_MAX << (coarse / 2)) / 2 * (3 + coarse % 2),
+    }
 }
 
 /// Allocates a small block; null if there is no memory, `None` if the block is not small.
@@ -113,7 +134,7 @@ pub unsafe fn dealloc(place: *mut u8, layout: Layout) -> bool {
         blocks.free[class].set(block);
         let count = blocks.count[class].get() + 1;
         blocks.count[class].set(count);
-        if count * UNIT * (class + 1) > KEPT_MAX {
+        if count * size_of_class(class) > KEPT_MAX {
             blocks.leave(class);
         }
     });
@@ -130,7 +151,8 @@ pub fn is_small(layout: Layout) -> bool {
 #[inline]
 pub fn is_same(layout: Layout, size: usize) -> bool {
     let class = class(layout);
-    class.is_some() && size > 0 && class == Some((size - 1) / UNIT)
+    let other = Layout::from_size_align(size, layout.align()).ok().and_then(self::class);
+    class.is_some() && class == other
 }
 
 impl Blocks {
@@ -138,18 +160,20 @@ impl Blocks {
     /// new one.
     #[cold]
     fn cut(&self, class: usize) -> *mut u8 {
-        let size = (class + 1) * UNIT;
+        let size = size_of_class(class);
         if self.left.get() < size {
             // From now on there is something to be left.
             let _ = LEAVER.try_with(|_| {});
             if let Some(block) = self.take(class) {
                 return block;
             }
+            if size > self.piece.get() / 2 {
+                // What is left will do for smaller ones.
+                return new_piece(size);
+            }
+            self.cut_rest();
             let piece = self.piece.get();
-            let layout = |align| Layout::from_size_align(piece, align).expect("a power of two");
-            // SAFETY: the size is not 0.
-            let small = || unsafe { System.alloc(layout(UNIT)) };
-            let rest = mapped::alloc(layout(PAGE)).unwrap_or_else(small);
+            let rest = new_piece(piece);
             if rest.is_null() {
                 return rest;
             }
@@ -167,7 +191,8 @@ impl Blocks {
     /// Makes free blocks of what is left of the present piece.
     fn cut_rest(&self) {
         while self.left.get() >= UNIT {
-            let class = self.left.get().min(SIZE_MAX) / UNIT - 1;
+            let fits = |&class: &usize| size_of_class(class) <= self.left.get();
+            let class = (0..CLASSES).rev().find(fits).expect("a unit is left");
             let block: *mut Free = self.cut(class).cast();
             // SAFETY: the block is new, and large enough.
             unsafe { (*block).next = self.free[class].replace(block) };
@@ -187,7 +212,7 @@ impl Blocks {
             self.free[class].set((*first).next);
         }
         // About as many: a list that grows is left again.
-        self.count[class].set(KEPT_MAX / (2 * UNIT * (class + 1)));
+        self.count[class].set(KEPT_MAX / (2 * size_of_class(class)));
         Some(first.cast())
     }
 
@@ -205,9 +230,30 @@ impl Blocks {
     }
 }
 
+/// New memory; null if there is none.
+fn new_piece(size: usize) -> *mut u8 {
+    let layout = |align| Layout::from_size_align(size, align).expect("a size of blocks or pieces");
+    // SAFETY: the size is not 0.
+    let small = || unsafe { System.alloc(layout(UNIT)) };
+    mapped::alloc(layout(PAGE)).unwrap_or_else(small)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_are_as_large_as_asked_for() {
+        let layout = |size| Layout::from_size_align(size, 8).unwrap();
+        for size in 1..=SIZE_MAX {
+            let class = class(layout(size)).expect("it is small");
+            assert!(class < CLASSES && size_of_class(class) >= size, "{size}");
+            assert!(class == 0 || size_of_class(class - 1) < size, "{size}");
+            assert_eq!(size_of_class(class) % UNIT, 0);
+        }
+        assert_eq!((class(layout(0)), class(layout(SIZE_MAX + 1))), (None, None));
+        assert_eq!(size_of_class(CLASSES - 1), SIZE_MAX);
+    }
 
     #[test]
     fn blocks_are_apart_and_come_back() {
@@ -226,7 +272,8 @@ mod tests {
                         assert!(dealloc(place, layout));
                     }
                 } else {
-                    let layout = Layout::from_size_align(1 + number % SIZE_MAX, 1 << (number % 5)).unwrap();
+                    let max = if number % 32 == 1 { SIZE_MAX } else { FINE_MAX };
+                    let layout = Layout::from_size_align(1 + number % max, 1 << (number % 5)).unwrap();
                     let place = alloc(layout).expect("it is small");
                     assert_eq!(place as usize % layout.align(), 0);
                     let mark = step as u8;
@@ -255,9 +302,9 @@ mod tests {
 
     #[test]
     fn blocks_of_threads_that_end_are_used_again() {
-        let layout = Layout::from_size_align(SIZE_MAX, 8).unwrap();
+        let layout = Layout::from_size_align(FINE_MAX, 8).unwrap();
         // More than a thread keeps.
-        let count = 3 * KEPT_MAX / SIZE_MAX;
+        let count = 3 * KEPT_MAX / FINE_MAX;
         let work = move || {
             let blocks: Vec<usize> =
                 (0..count).map(|_| alloc(layout).expect("it is small") as usize).collect();

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::recent::{Recent, key};
+use super::recent::{Recent, VALUE_MAX, key};
 use crate::sorts::SortIx;
 
 /// So many classes are remembered: few enough to stay in a cache of the core.
@@ -24,8 +24,11 @@ pub struct Elements {
     /// How many elements were added with each operator, and in all.
     counts: FxHashMap<u32, u32>,
     added: usize,
-    /// Do elements need numbers?
+    /// Faces by patterns and first arguments.
+    faces: FxHashMap<(u64, u32), u32>,
+    /// Do elements need numbers, and faces?
     is_numbered: bool,
+    has_faces: bool,
     /// How often all were forgotten.
     epoch: u32,
 }
@@ -51,25 +54,38 @@ pub struct Info {
     pub class: Class,
     /// Its number among the elements with its operator, until all are forgotten.
     pub number: u32,
+    /// Elements with the same face match the same patterns and have the same first argument.
+    pub face: u32,
 }
 
 /// What is to be remembered of it.
 pub struct Known(u64);
 
-/// The kind of keys of a word and the epoch. The value is the class, and the number above it.
+/// The kind of keys of a word and the epoch. The value is the class, the face and the number above it.
 const ELEMENT: u8 = 1;
+const CLASS_BITS: u32 = CLASSES_MAX.trailing_zeros();
+const NUMBER_BITS: u32 = 24;
+const FACE_BITS: u32 = VALUE_MAX.trailing_zeros() - CLASS_BITS - NUMBER_BITS;
 /// Numbers of elements without one.
-const NUMBER_MAX: u32 = (1 << 24) - 1;
+const NUMBER_MAX: u32 = (1 << NUMBER_BITS) - 1;
+/// Faces of elements of which that is not known.
+pub const NO_FACE: u32 = (1 << FACE_BITS) - 1;
 
 impl Elements {
-    pub fn new(is_numbered: bool) -> Elements {
-        Elements { is_numbered, ..Elements::default() }
+    pub fn new(is_numbered: bool, has_faces: bool) -> Elements {
+        Elements { is_numbered, has_faces, ..Elements::default() }
+    }
+
+    /// Do elements need faces?
+    #[inline]
+    pub fn has_faces(&self) -> bool {
+        self.has_faces
     }
 
     #[inline]
     pub fn get(&self, recent: &Recent, word: u32) -> Option<Info> {
         let found = recent.get(ELEMENT, key(word, self.epoch))?;
-        Some(Info { class: self.classes[found as u32 as usize], number: (found >> 32) as u32 })
+        Some(self.info(found))
     }
 
     /// How often all elements were forgotten.
@@ -78,8 +94,18 @@ impl Elements {
         self.epoch
     }
 
-    /// Adds an element with the values of all its columns.
-    pub fn add(&mut self, class: Class, values: &[u32]) -> (Info, Known) {
+    #[inline]
+    fn info(&self, known: u64) -> Info {
+        let part = |from: u32, bits: u32| (known >> from) as u32 & ((1 << bits) - 1);
+        Info {
+            class: self.classes[part(0, CLASS_BITS) as usize],
+            face: part(CLASS_BITS, FACE_BITS),
+            number: part(CLASS_BITS + FACE_BITS, NUMBER_BITS),
+        }
+    }
+
+    /// Adds an element with its first argument, if that is known, and the values of all its columns.
+    pub fn add(&mut self, class: Class, first: Option<u32>, values: &[u32]) -> (Info, Known) {
         self.added += 1;
         if self.classes.len() >= CLASSES_MAX || self.is_numbered && self.added > NUMBERED_MAX {
             self.forget();
@@ -87,9 +113,14 @@ impl Elements {
         let count = self.counts.entry(class.sym).or_default();
         let number = (*count).min(NUMBER_MAX);
         *count += 1;
-        let known = self.class(class, values);
-        let value = u64::from(known) | u64::from(number) << 32;
-        (Info { class: self.classes[known as usize], number }, Known(value))
+        let face = first.map_or(NO_FACE, |first| {
+            let next = self.faces.len() as u32;
+            *self.faces.entry((class.patterns, first)).or_insert(next)
+        });
+        debug_assert!(face <= NO_FACE);
+        let known = u64::from(self.class(class, values));
+        let known = known | u64::from(face) << CLASS_BITS | u64::from(number) << (CLASS_BITS + FACE_BITS);
+        (self.info(known), Known(known))
     }
 
     /// Remembers an element, in so many bytes.
@@ -120,6 +151,7 @@ impl Elements {
         self.values.clear();
         self.by_content.clear();
         self.counts.clear();
+        self.faces.clear();
         self.added = 0;
         self.epoch += 1;
     }

@@ -5,9 +5,9 @@
 //! what changes. The elements that a rule matches are then found by loops over sets of positions, in
 //! the order in which the rule itself would find them.
 
-use super::elements::{Elements, Info};
+use super::elements::{Elements, Info, NO_FACE};
 use super::recent::Recent;
-use super::tuples::{Key, Row, Tuples, mix, none};
+use super::tuples::{Key, Row, Tuples, is_early, mix, none};
 use super::vector::inner as inner_word;
 use crate::sorts::SortIx;
 use crate::theory::{Join, JoinQuery, JoinRule};
@@ -33,6 +33,8 @@ pub struct Soup {
     present: u64,
     /// Where rules may be tried inside an element.
     restless: u64,
+    /// As long as this is the same, so is the face of each element.
+    faces: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -97,8 +99,11 @@ impl Soup {
         for position in len..self.words.len() {
             self.clear(position);
         }
-        self.words.truncate(len);
-        self.infos.truncate(len);
+        if len < self.words.len() {
+            self.words.truncate(len);
+            self.infos.truncate(len);
+            self.faces += 1;
+        }
     }
 
     fn clear(&mut self, position: usize) {
@@ -119,11 +124,14 @@ impl Soup {
     pub fn set(&mut self, join: &Join, elements: &Elements, position: usize, word: u32, info: Info) {
         if position < self.words.len() {
             self.clear(position);
+            let is_alike = self.infos[position].face == info.face && info.face != NO_FACE;
+            self.faces += u64::from(!is_alike);
             self.words[position] = word;
             self.infos[position] = info;
         } else {
             self.words.push(word);
             self.infos.push(info);
+            self.faces += 1;
         }
         self.numbers.0[position] = info.number;
         self.restless |= u64::from(info.class.is_restless) << position;
@@ -190,6 +198,7 @@ impl Soup {
 pub struct Sight<'a> {
     pub tuples: &'a Tuples,
     pub rows: &'a mut RowPlaces,
+    pub vain: &'a mut VainPairs,
     /// The rule's number.
     pub rule: usize,
     /// That of the elements.
@@ -244,6 +253,73 @@ impl RowPlaces {
     }
 }
 
+/// Pairs of positions where a rule has no result as long as all elements have the same faces.
+#[derive(Clone, Debug, Default)]
+pub struct VainPairs {
+    /// [`Soup::faces`] when this was found out, and how often that has come again.
+    faces: u64,
+    age: u32,
+    /// By outer position the inner ones, and how many rewrites it takes there, by position and in all.
+    rows: Vec<VainRow>,
+}
+
+#[derive(Clone, Debug)]
+struct VainRow {
+    positions: u64,
+    rewrites: [u32; POSITIONS],
+    sum: u64,
+}
+
+impl VainPairs {
+    #[inline]
+    fn begin(&mut self, soup: &Soup) {
+        self.age = self.age.saturating_add(1);
+        if self.faces != soup.faces {
+            (self.faces, self.age) = (soup.faces, 0);
+            self.rows.clear();
+        }
+    }
+
+    /// Is it worth noting pairs? Where faces change from state to state it is not.
+    #[inline(always)]
+    fn is_open(&self) -> bool {
+        self.age >= AGE_MIN
+    }
+
+    /// The row of an outer position; it may be missing.
+    #[inline(always)]
+    fn row(&self, outer: usize) -> Option<&VainRow> {
+        self.rows.get(outer).filter(|row| row.positions != 0)
+    }
+
+    #[cold]
+    fn put(&mut self, outer: usize, inner: usize, rewrites: u32) {
+        if self.rows.len() <= outer {
+            let row = VainRow { positions: 0, rewrites: [0; POSITIONS], sum: 0 };
+            self.rows.resize(outer + 1, row);
+        }
+        let row = &mut self.rows[outer];
+        row.positions |= 1 << inner;
+        row.rewrites[inner] = rewrites;
+        row.sum += u64::from(rewrites);
+    }
+}
+
+/// So often must the faces have been the same; sooner in tests, so that it matters there.
+const AGE_MIN: u32 = if cfg!(debug_assertions) { 2 } else { 64 };
+
+impl VainRow {
+    /// How many rewrites it takes at some of the positions.
+    fn rewrites(&self, mut positions: u64) -> u64 {
+        let mut sum = 0;
+        while positions != 0 {
+            sum += u64::from(self.rewrites[positions.trailing_zeros() as usize]);
+            positions &= positions - 1;
+        }
+        sum
+    }
+}
+
 /// The rows of elements with larger numbers are looked for each time.
 const ROWS_MAX: usize = 1 << 12;
 
@@ -269,6 +345,8 @@ pub struct Loops {
     is_prepared: bool,
     /// The row for the other places, if it is known.
     pub row: Option<Row>,
+    /// The rewrites at those positions of a [`VainRow`] that have not been passed; nothing at its beginning.
+    vain: Option<u64>,
     /// By depth: the positions not tried, those in use, the places that have one, and the sum of
     /// [`mix`] of their words.
     rest: [u64; PLACES],
@@ -306,7 +384,7 @@ impl Loops {
             place.checks.is_empty() && join.patterns[place.pattern].sym.is_some()
         };
         self.is_pair = self.is_row && n == singles + 2 && self.order[singles..n].iter().all(is_free);
-        (self.depth, self.row, self.is_prepared) = (0, None, false);
+        (self.depth, self.row, self.vain, self.is_prepared) = (0, None, None, false);
         self.rest[0] = soup.matches[rule.places[self.order[0] as usize].pattern];
     }
 
@@ -333,7 +411,7 @@ impl Loops {
                 continue;
             }
             let number = self.put(soup, depth, position);
-            self.row = None;
+            (self.row, self.vain) = (None, None);
             self.is_prepared &= depth + 1 == last;
             self.used[depth + 1] = self.used[depth] | 1 << position;
             self.placed[depth + 1] = self.placed[depth] | 1 << number;
@@ -403,7 +481,7 @@ impl Loops {
         sight: Sight,
         passed: &mut (u64, u64),
     ) -> Option<(u32, u32)> {
-        let Sight { tuples, rows, rule: number, epoch } = sight;
+        let Sight { tuples, rows, vain, rule: number, epoch } = sight;
         let depth = self.depth;
         let [outer_place, inner_place] = [self.order[depth - 1], self.order[depth]].map(usize::from);
         let inner = soup.matches[rule.places[inner_place].pattern] & !self.used[depth - 1];
@@ -415,53 +493,65 @@ impl Loops {
             rows.begin(stamp, others);
             self.is_prepared = true;
         }
+        vain.begin(soup);
         let (mut rest_around, mut rest) = (self.rest[depth - 1], self.rest[depth]);
-        let mut outer = self.chosen[outer_place];
+        let mut outer = usize::from(self.chosen[outer_place]) % POSITIONS;
         let found = loop {
-            let row = rows.get(soup.numbers.0[outer as usize % POSITIONS], || {
-                let (mut words, word) = (self.words, soup.words[outer as usize]);
-                (words[outer_place], words[inner_place]) = (word, inner_word(epoch));
-                let sum = self.sums[depth - 1].wrapping_add(mix(outer_place, word));
-                let sum = sum.wrapping_add(mix(inner_place, words[inner_place]));
-                tuples.row(Key { rule: number, words: &words[..rule.places.len()], sum })
+            // Positions that are passed over unseen, and those to be looked at.
+            let (unseen, mut left) = vain.row(outer).map_or((0, 0), |row| {
+                debug_assert_eq!(row.positions & !inner, 0);
+                (row.positions & rest, self.vain.unwrap_or(row.sum))
             });
-            let cells = tuples.cells(row);
+            let mut open = rest & !unseen;
             let (mut count, mut rewrites) = (0, 0);
-            // Mostly the elements stand side by side.
-            let found = loop {
-                if rest == 0 {
-                    break None;
-                }
-                let first = rest.trailing_zeros() as usize;
-                let run = (!(rest >> first)).trailing_zeros() as usize;
-                let numbers = &soup.numbers.0[first..first + run];
-                let mut last = (0, 0);
-                let stop = numbers.iter().position(|&number| {
-                    let cell = cells.get(number as usize).copied().unwrap_or(0);
-                    last = (number, cell);
-                    none(cell).map(|some| rewrites += u64::from(some)).is_none()
+            let mut found = None;
+            if open != 0 {
+                let row = rows.get(soup.numbers.0[outer], || {
+                    let (mut words, word) = (self.words, soup.words[outer]);
+                    (words[outer_place], words[inner_place]) = (word, inner_word(epoch));
+                    let sum = self.sums[depth - 1].wrapping_add(mix(outer_place, word));
+                    let sum = sum.wrapping_add(mix(inner_place, words[inner_place]));
+                    tuples.row(Key { rule: number, words: &words[..rule.places.len()], sum })
                 });
-                count += stop.unwrap_or(run) as u64;
-                let Some(stop) = stop else {
-                    // Without the lowest run of ones.
-                    rest &= rest.wrapping_add(1 << first);
-                    continue;
-                };
-                let position = first + stop;
-                rest &= u64::MAX << position << 1;
-                break Some((position, last.0, last.1));
-            };
+                let cells = tuples.cells(row);
+                while open != 0 {
+                    let position = open.trailing_zeros() as usize;
+                    let number = soup.numbers.0[position];
+                    let cell = cells.get(number as usize).copied().unwrap_or(0);
+                    let Some(some) = none(cell) else {
+                        found = Some((position, number, cell));
+                        break;
+                    };
+                    open &= open - 1;
+                    count += 1;
+                    rewrites += u64::from(some);
+                    if is_early(cell) && vain.is_open() {
+                        vain.put(outer, position, some);
+                    }
+                }
+            }
+            if let Some((position, ..)) = found {
+                let below = (1 << position) - 1;
+                let passed = if unseen & below == 0 { 0 } else { vain.rows[outer].rewrites(unseen & below) };
+                (rewrites, left) = (rewrites + passed, left - passed);
+                rest &= !below & !(1 << position);
+                self.vain = Some(left);
+            } else {
+                rewrites += left;
+                self.vain = None;
+            }
             *passed = (passed.0 + count, passed.1 + rewrites);
             if found.is_some() || rest_around == 0 {
+                rest = if found.is_some() { rest } else { 0 };
                 break found;
             }
-            outer = rest_around.trailing_zeros() as u8;
+            outer = rest_around.trailing_zeros() as usize;
             rest_around &= rest_around - 1;
             rest = inner & !(1 << outer);
         };
         (self.rest[depth - 1], self.rest[depth]) = (rest_around, rest);
         let (position, number, cell) = found?;
-        self.put(soup, depth - 1, outer.into());
+        self.put(soup, depth - 1, outer);
         self.used[depth] = self.used[depth - 1] | 1 << outer;
         self.put(soup, depth, position);
         Some((number, cell))

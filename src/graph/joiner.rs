@@ -14,16 +14,17 @@ use super::codec::{Codec, Readiness};
 use super::delta::Around;
 use super::elements::{Class, Elements, Info};
 use super::explorer::{Step, Target};
-use super::join::{Loops, POSITIONS, RowPlaces, Sight, Soup};
+use super::join::{Loops, POSITIONS, RowPlaces, Sight, Soup, VainPairs};
 use super::node;
 use super::pairs::Full;
 use super::recent::{Recent, key};
 use super::store::Store;
 use super::tuples::{Cell, Key, Outcome, Replacement, Tuples, Value};
+use super::vector::inner as inner_word;
 use crate::base::Interrupt;
 use crate::rewrite::{Machine, Steps};
 use crate::sorts::SortIx;
-use crate::term::{Heap, Symbols, Term};
+use crate::term::{self, Heap, Symbols, Term};
 use crate::theory::{Join, JoinPart, Theory};
 
 /// See the head of this file.
@@ -37,6 +38,7 @@ pub struct Joiner {
     tuples: Tuples,
     /// By rule, where rows of tuples were found.
     rows: Box<[RowPlaces]>,
+    vain: Box<[VainPairs]>,
     /// What is known of single elements, and what becomes of them by rules where tuples are not worth
     /// remembering; and the kind of the first part of each rule.
     recent: Recent,
@@ -131,14 +133,16 @@ impl Joiner {
     pub fn new(theory: &Arc<Theory>) -> Option<Joiner> {
         let join = theory.rules.join.as_ref()?;
         let is_numbered = join.rules.iter().flatten().any(|rule| !rule.is_certain);
+        let has_faces = join.rules.iter().flatten().any(|rule| rule.early.is_some());
         Some(Joiner {
             soup: Soup::new(join),
-            elements: Elements::new(is_numbered),
+            elements: Elements::new(is_numbered, has_faces),
             recent: Recent::default(),
             first_parts: first_parts(join),
             made: Vec::new(),
             tuples: Tuples::new(join.rules.len()),
             rows: vec![RowPlaces::default(); join.rules.len()].into(),
+            vain: vec![VainPairs::default(); join.rules.len()].into(),
             around: Around::default(),
             is_settled: false,
             rule: 0,
@@ -283,11 +287,24 @@ impl Joiner {
             }
         }
         machine.rewrites = before;
-        let (info, known) = self.elements.add(class, &self.values);
+        let first = if self.elements.has_faces() { self.first_word(store, term, hands) } else { None };
+        let machine = &*hands.machine;
+        let (info, known) = self.elements.add(class, first, &self.values);
         if !is_partial {
             self.elements.note(&mut self.recent, word, known, recent_max(store, machine));
         }
         Ok(info)
+    }
+
+    /// The word of an element's first argument; one that no term has if there is none, nothing if it is not known.
+    fn first_word(&mut self, store: &Store, element: Term, hands: &mut Hands) -> Option<u32> {
+        let Machine { heap, theory, .. } = &mut *hands.machine;
+        let sy = &theory.symbols;
+        let sym = heap.sym(sy, element);
+        if sy.class(sym) != term::Class::Free || sy.info[sym as usize].arity == 0 {
+            return Some(inner_word(0));
+        }
+        hands.codec.encode(store, heap, sy, heap.arg(element, 0)).ok()
     }
 
     /// The next result.
@@ -326,6 +343,7 @@ impl Joiner {
         let is_worth = !rule.on_state || rule.test.is_some() || rule.guarded.is_some();
         let is_known = is_worth && !self.tuples.is_skipped(self.rule);
         let is_row = is_known && self.loops.is_row();
+        let mut early = None;
         let found = loop {
             if !self.loops.descend(&self.soup, rule) {
                 (self.rule, self.stage) = (self.rule + 1, Stage::Begin);
@@ -335,8 +353,8 @@ impl Joiner {
                 let mut passed = (0, 0);
                 let found = if self.loops.is_pair() {
                     let (number, epoch) = (self.rule, self.elements.epoch());
-                    let rows = &mut self.rows[number];
-                    let sight = Sight { tuples: &self.tuples, rows, rule: number, epoch };
+                    let (rows, vain) = (&mut self.rows[number], &mut self.vain[number]);
+                    let sight = Sight { tuples: &self.tuples, rows, vain, rule: number, epoch };
                     self.loops.next_in_pair(&self.soup, rule, sight, &mut passed)
                 } else {
                     let row = self.loops.row.unwrap_or_else(|| {
@@ -350,7 +368,11 @@ impl Joiner {
                 self.tuples.count(self.rule, passed.0 + u64::from(found.is_some()));
                 match found {
                     None => continue,
-                    Some((number, cell)) if Cell::exists(number) => break self.tuples.outcome(cell),
+                    Some((number, cell)) if Cell::exists(number) => {
+                        let found = self.tuples.outcome(cell);
+                        early = rule.early.filter(|_| found.is_none() && self.loops.is_pair());
+                        break found;
+                    }
                     Some(_) => {}
                 }
             } else if !self.loops.next(&self.soup, rule) {
@@ -369,11 +391,16 @@ impl Joiner {
             }
         };
         let (test, code, on_state) = (rule.test, rule.code, rule.on_state);
-        if let Some(guarded) = &rule.guarded {
-            let (guard, part) = (guarded.guard, guarded.code);
+        let guarded = rule.guarded.as_ref().map(|guarded| (guarded.guard, guarded.code));
+        if let Some(early) = early
+            && !self.test(store, early, true, hands)?
+        {
+            return Ok(None);
+        }
+        if let Some((guard, part)) = guarded {
             // In the order of the condition: what comes first may be what makes the rest come to an end.
             if let (None, Some(test)) = (found, test)
-                && !self.test(store, test, hands)?
+                && !self.test(store, test, false, hands)?
             {
                 return Ok(None);
             }
@@ -392,7 +419,7 @@ impl Joiner {
             Some(outcome) => self.stage = Stage::Known(outcome),
             None if on_state => {
                 let is_open = match test {
-                    Some(test) => self.test(store, test, hands)?,
+                    Some(test) => self.test(store, test, false, hands)?,
                     None => true,
                 };
                 return if is_open { self.start(store, code, hands) } else { Ok(None) };
@@ -635,8 +662,7 @@ impl Joiner {
         machine.rewrites = before;
         self.stage = Stage::Fresh(0);
         if self.fresh.len() == 1 && !self.tuples.is_skipped(self.rule) {
-            self.value.begin();
-            self.value.end(self.fresh[0]);
+            self.value.fail(self.fresh[0], false);
             self.put();
         }
         Ok(())
@@ -658,8 +684,14 @@ impl Joiner {
         Some(self.tuples.put(key, &self.value))
     }
 
-    /// Runs the test of a rule on the chosen elements. Does it hold?
-    fn test(&mut self, store: &Store, code: u32, hands: &mut Hands) -> Result<bool, Interrupt> {
+    /// Runs a test of a rule on the chosen elements, perhaps the early one. Does it hold?
+    fn test(
+        &mut self,
+        store: &Store,
+        code: u32,
+        is_early: bool,
+        hands: &mut Hands,
+    ) -> Result<bool, Interrupt> {
         let before = hands.machine.rewrites;
         let is_open = self.start_on_elements(store, code, hands)?.is_some();
         if is_open {
@@ -668,12 +700,11 @@ impl Joiner {
             hands.machine.rewrites = before;
             self.value.open();
         } else {
-            self.value.begin();
-            self.value.end(hands.machine.rewrites - before);
+            self.value.fail(hands.machine.rewrites - before, is_early);
         }
-        // Of rules with a guard the results will be noted.
+        // What is decided later will be noted then, as the results of rules with a guard are.
         let is_guarded = self.join.rules[self.rule].as_ref().is_some_and(|rule| rule.guarded.is_some());
-        if !self.tuples.is_skipped(self.rule) && !(is_open && is_guarded) {
+        if !self.tuples.is_skipped(self.rule) && !(is_open && (is_early || is_guarded)) {
             self.put();
         }
         Ok(is_open)

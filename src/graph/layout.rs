@@ -47,15 +47,17 @@ impl Layout {
         self.0.is_some()
     }
 
-    /// The best one for states like the first ones of a store.
+    /// The best one for states like the first ones of a store; the last of these are looked at.
     pub fn of(store: &Store) -> Layout {
         let mut shapes = Shapes::default();
-        let states = store.len().min(STATES_MIN);
+        let first = store.len().min(STATES_MIN);
+        let states = first.saturating_sub(SCOUTED)..first;
         let shape_of = |shapes: &mut Shapes, state: u32| {
             shapes.of_word(store, vector::start(store, store.root(StateId(state))).0)
         };
         // The most frequent length counts.
-        let mut lengths: Vec<usize> = (0..states)
+        let mut lengths: Vec<usize> = states
+            .clone()
             .map(|state| {
                 let shape = shape_of(&mut shapes, state);
                 shapes.get(shape).len
@@ -69,8 +71,8 @@ impl Layout {
         };
         // What stands in the two halves of vectors, in whole ones, and at each place.
         let mut halves: [Vec<u64>; 2] = Default::default();
-        let (mut wholes, mut marks) = (Vec::new(), Vec::with_capacity(states as usize * len));
-        for state in (0..states).filter(|&state| all[state as usize] == len) {
+        let (mut wholes, mut marks) = (Vec::new(), Vec::with_capacity(states.len() * len));
+        for (state, _) in states.zip(all).filter(|&(_, own)| own == len) {
             let shape = shape_of(&mut shapes, state);
             let Shape { plan, .. } = shapes.get(shape);
             let words = plan.unfold(store, store.root(StateId(state)), len);

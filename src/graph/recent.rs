@@ -33,7 +33,7 @@ const ENTRIES: usize = 4;
 /// Lines for the same first word.
 const BLOCK: usize = 4;
 /// Few in tests, so that entries get lost there.
-const LINES_MIN: usize = if cfg!(debug_assertions) { 1 << 4 } else { 1 << 11 };
+const LINES_MIN: usize = if cfg!(debug_assertions) { 1 << 4 } else { 1 << 9 };
 /// Values must be less.
 pub const VALUE_MAX: u64 = 1 << 56;
 

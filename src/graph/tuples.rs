@@ -86,14 +86,20 @@ pub struct Replacement {
 
 /// A value under construction.
 #[derive(Debug, Default)]
-pub struct Value(Vec<u32>);
+pub struct Value {
+    words: Vec<u32>,
+    /// If there are no results: do the faces of the elements tell?
+    is_early: bool,
+}
 
 /// As the number of results: that depends on the rest of the state.
 const OPEN: u32 = u32::MAX;
 const ALIKE: u32 = 1 << 31;
-/// In a cell: there is no result, after the number of rewrites that the other bits say. Otherwise it has
-/// a place in `data` plus one, or 0 if nothing is known.
+/// In a cell: there is no result, after the number of rewrites that the other bits say, but for one: what
+/// tells that are the faces of the elements alone. Otherwise it has a place in `data` plus one, or 0 if nothing
+/// is known.
 const NONE: u32 = 1 << 31;
+const EARLY: u32 = 1 << 30;
 
 impl Tuples {
     pub fn new(rules: usize) -> Tuples {
@@ -178,18 +184,18 @@ impl Tuples {
 
     /// Notes the value of a key that is not there.
     pub fn put(&mut self, key: Key, value: &Value) -> Outcome {
-        self.reserve(1 + key.words.len() + value.0.len());
+        self.reserve(1 + key.words.len() + value.words.len());
         self.counts[key.rule].1 += 1;
         let at = self.add(key);
-        self.data.extend_from_slice(&value.0);
-        Outcome { left: value.0[0], at: at + 1 }
+        self.data.extend_from_slice(&value.words);
+        Outcome { left: value.words[0], at: at + 1 }
     }
 
     /// Notes the value of a cell that is not there. It is returned if there are results.
     pub fn put_cell(&mut self, cell: Cell, value: &Value) -> Option<Outcome> {
         let Cell { row, number } = cell;
         let cells = (number as usize + 1).next_power_of_two().max(8);
-        self.reserve(2 + row.words.len() + cells + value.0.len());
+        self.reserve(2 + row.words.len() + cells + value.words.len());
         self.counts[row.rule].1 += 1;
         let at = match self.slot_of(row).map(|slot| (slot, self.value_at(slot, row))) {
             Some((_, at)) if self.data[at] > number => at,
@@ -211,8 +217,8 @@ impl Tuples {
         if none.is_some() {
             return None;
         }
-        self.data.extend_from_slice(&value.0);
-        Some(Outcome { left: value.0[0], at: end + 1 })
+        self.data.extend_from_slice(&value.words);
+        Some(Outcome { left: value.words[0], at: end + 1 })
     }
 
     /// Adds the cells of a row, of which the first are copied.
@@ -321,42 +327,58 @@ impl Outcome {
 
 impl Value {
     pub fn begin(&mut self) {
-        self.0.clear();
-        self.0.push(0);
+        self.words.clear();
+        self.words.push(0);
+        self.is_early = false;
+    }
+
+    /// There is no result, after so many rewrites. Is it the faces of the elements alone that tell?
+    pub fn fail(&mut self, rewrites: u64, is_early: bool) {
+        self.begin();
+        self.end(rewrites);
+        self.is_early = is_early;
     }
 
     /// Another result, after so many rewrites since the last one.
     pub fn add(&mut self, rewrites: u64, words: &[u32], is_alike: bool) {
-        self.0[0] += 1;
+        self.words[0] += 1;
         self.end(rewrites);
-        self.0.push(words.len() as u32 | if is_alike { ALIKE } else { 0 });
-        self.0.extend_from_slice(words);
+        self.words.push(words.len() as u32 | if is_alike { ALIKE } else { 0 });
+        self.words.extend_from_slice(words);
     }
 
     /// There are no more, after so many rewrites.
     pub fn end(&mut self, rewrites: u64) {
-        self.0.extend([rewrites as u32, (rewrites >> 32) as u32]);
+        self.words.extend([rewrites as u32, (rewrites >> 32) as u32]);
     }
 
     /// The cell that says it all, if there is no result.
     fn as_cell(&self) -> Option<u32> {
-        match self.0[..] {
-            [0, rewrites, 0] if rewrites < NONE => Some(NONE | rewrites),
+        match self.words[..] {
+            [0, rewrites, 0] if rewrites < EARLY => {
+                Some(NONE | rewrites | if self.is_early { EARLY } else { 0 })
+            }
             _ => None,
         }
     }
 
     /// It depends on the rest of the state.
     pub fn open(&mut self) {
-        self.0.clear();
-        self.0.push(OPEN);
+        self.words.clear();
+        self.words.push(OPEN);
     }
 }
 
 /// The rewrites that it took if a cell says that there is no result.
 #[inline(always)]
 pub fn none(cell: u32) -> Option<u32> {
-    (cell & NONE != 0).then_some(cell & !NONE)
+    (cell & NONE != 0).then_some(cell & !(NONE | EARLY))
+}
+
+/// Do the faces of the elements alone tell that there is none?
+#[inline(always)]
+pub fn is_early(cell: u32) -> bool {
+    cell & (NONE | EARLY) == NONE | EARLY
 }
 
 /// What the word at a place adds to the sum of its key.

@@ -63,6 +63,17 @@ impl Compiled {
 
     /// A machine that knows the order of the variables of these terms.
     pub fn machine(&mut self, trace: bool, trees: &[&Tree], making: &Making) -> &mut Machine {
+        self.machine_or(trace, trees, making, &mut Vec::new())
+    }
+
+    /// The same. If it is made now, its theory takes these queries.
+    fn machine_or(
+        &mut self,
+        trace: bool,
+        trees: &[&Tree],
+        making: &Making,
+        queries: &mut Vec<Rule>,
+    ) -> &mut Machine {
         let mut is_new = false;
         for tree in trees {
             is_new |= self.variables.note(&self.module.signature, tree, making.order);
@@ -74,12 +85,12 @@ impl Compiled {
         }
         let place = if trace { &mut self.traced } else { &mut self.plain };
         place.get_or_insert_with(|| {
-            let make = |trace: bool, facts: Vec<(usize, OpId)>, deciding: Option<Cancel>| {
+            let make = |queries, facts: Vec<(usize, OpId)>, deciding: Option<Cancel>| {
                 let sort_order = self.variables.sorts.clone();
                 let options = Options {
-                    trace,
+                    trace: trace && deciding.is_none(),
                     sort_order,
-                    queries: Vec::new(),
+                    queries,
                     facts,
                     deciding: deciding.is_some(),
                     foreign: Some(making.foreign.clone()),
@@ -93,9 +104,9 @@ impl Compiled {
                 }
                 machine
             };
-            let decide = |facts, stop| make(false, facts, Some(stop));
+            let decide = |facts, stop| make(Vec::new(), facts, Some(stop));
             self.facts = conditional_facts(&self.module, making.cancel, &decide);
-            make(trace, self.facts.clone(), None)
+            make(std::mem::take(queries), self.facts.clone(), None)
         })
     }
 
@@ -115,7 +126,10 @@ impl Compiled {
 
     /// The module's theory with a query in it, as a search needs it.
     pub fn with_query(&mut self, query: Rule, trace: bool, trees: &[&Tree], making: &Making) -> Arc<Theory> {
-        Arc::new(self.machine(trace, trees, making).theory.with_queries(&[query]))
+        let mut queries = vec![query];
+        // The machine may have to be made first; then it is compiled at once.
+        let theory = self.machine_or(trace, trees, making, &mut queries).theory.clone();
+        if queries.is_empty() { theory } else { Arc::new(theory.with_queries(&queries)) }
     }
 
     /// How to make theories of modules that differ only in equations, which have no variables.

@@ -90,7 +90,7 @@ impl Compiler<'_> {
         self.asm.emit(inst3(Op::Fast, kind as usize, slot, regs[0], regs[1]));
         self.asm.emit_case(number, after);
         self.asm.emit(truth);
-        self.general_call(op, pair.map(|p| p.0), slot, at, leaf);
+        self.general_call(op, regs.map(Place::Reg), slot, at, leaf);
         self.asm.place(after);
         Some(self.result_known(op, &knowns))
     }

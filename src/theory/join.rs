@@ -67,7 +67,10 @@ pub struct JoinRule {
     pub places: Vec<JoinPlace>,
     /// The patterns of all places, as a set of bits.
     pub patterns: u64,
-    /// Code that takes the elements and must yield before anything else is tried.
+    /// Code that takes the elements and must yield before anything else is tried: the first part of the
+    /// condition, if that reads nothing of them but their first arguments.
+    pub early: Option<u32>,
+    /// The same for all that can be decided without the rest of the state, if there is more.
     pub test: Option<u32>,
     /// Takes the elements, and the collector, the whole state and its soup if `on_state`.
     pub code: u32,
@@ -143,7 +146,7 @@ impl Join {
         self.patterns.iter_mut().for_each(|pattern| resolve(&mut pattern.code));
         for rule in self.rules.iter_mut().flatten() {
             resolve(&mut rule.code);
-            rule.test.iter_mut().for_each(resolve);
+            rule.early.iter_mut().chain(&mut rule.test).for_each(resolve);
             rule.guarded.iter_mut().flat_map(|both| [&mut both.guard, &mut both.code]).for_each(resolve);
             rule.parts.iter_mut().for_each(|part| resolve(&mut part.code));
         }
@@ -231,9 +234,16 @@ impl Compiler<'_> {
         let first = condition.iter().position(has_rest);
         let on_state = first.is_some() || replaced.is_none();
         let before = condition[..first.unwrap_or(condition.len())].to_vec();
-        let test = (on_state && !before.is_empty()).then(|| {
-            let rule = Rule { condition: before, rhs: Tree::default(), ..self.rules[index].clone() };
-            self.element_function(rule, &elements, None)
+        let keys = self.keys(&lhs, &elements);
+        let is_early = |fragment: &&Fragment| {
+            let vars = condition_vars(std::slice::from_ref(*fragment));
+            is_test(fragment) && vars.iter().all(|var| keys.contains(var))
+        };
+        let early = condition[..condition.iter().take_while(is_early).count()].to_vec();
+        let [early, test] = [(early, true), (before, on_state)].map(|(condition, is_wanted)| {
+            let is_wanted = is_wanted && !condition.is_empty();
+            let rule = Rule { condition, rhs: Tree::default(), ..self.rules[index].clone() };
+            is_wanted.then(|| self.element_function(rule, &elements, None))
         });
         let guarded = match (first, &replaced) {
             (Some(first), Some((rhs, yields))) => {
@@ -253,7 +263,18 @@ impl Compiler<'_> {
             Some(yields) if is_certain && !on_state => self.join_parts(index, &elements, yields, soup),
             _ => Vec::new(),
         };
-        Some(JoinRule { places, patterns: bits, test, code, on_state, guarded, is_certain, yields, parts })
+        Some(JoinRule {
+            places,
+            patterns: bits,
+            early,
+            test,
+            code,
+            on_state,
+            guarded,
+            is_certain,
+            yields,
+            parts,
+        })
     }
 
     /// A rule in two parts, if its condition from some place on depends on the whole state alone, and
@@ -269,7 +290,6 @@ impl Compiler<'_> {
     ) -> Option<Guarded> {
         let rule = self.rules[index].clone();
         let (before, after) = rule.condition.split_at(first);
-        let is_test = |fragment: &Fragment| matches!(fragment, Fragment::Equal(..) | Fragment::Sort(..));
         let is_of_whole = |tree: &&Tree| self.depends_on_whole_alone(tree, &rule.lhs);
         let is_guard = |fragment: &Fragment| is_test(fragment) && fragment.trees().iter().all(is_of_whole);
         if !before.iter().all(is_test) || !after.iter().all(is_guard) {
@@ -459,6 +479,18 @@ impl Compiler<'_> {
         Some(patterns.all.len() - 1)
     }
 
+    /// The variables that are first arguments of elements.
+    fn keys(&self, lhs: &Tree, elements: &[usize]) -> Vec<Var> {
+        let key = |&at: &usize| {
+            lhs.node(at).op().filter(|op| self.sy.class(op.0) == Class::Free)?;
+            match lhs.node(*lhs.args(at).first()?) {
+                Node::Var(var) => Some(*var),
+                _ => None,
+            }
+        };
+        elements.iter().filter_map(key).collect()
+    }
+
     /// Does a pattern match all well-sorted terms with its operator? It is a free one over variables.
     fn is_certain(&self, tree: &Tree) -> bool {
         let root = tree.root();
@@ -551,6 +583,10 @@ impl Compiler<'_> {
             && elements.into_iter().filter(|&element| is_rest(element)).count() == 1;
         query
     }
+}
+
+fn is_test(fragment: &Fragment) -> bool {
+    matches!(fragment, Fragment::Equal(..) | Fragment::Sort(..))
 }
 
 /// The places, one or two, whose elements bind the variables; first of all one of them if it binds any.

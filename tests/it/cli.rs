@@ -198,18 +198,22 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn an_interrupt_stops_the_command_and_the_batch() {
     let scratch = Scratch::new("interrupt", &[("loop.maude", &format!("{LOOP}red f(a) .\nparse a .\n"))]);
-    let mut command = Command::new(RWL);
-    command.args(["-batch", "loop.maude"]).current_dir(&scratch.0);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let mut next = || lines.next().map(|line| line.expect("text"));
-    assert_eq!(next().as_deref(), Some("=========================================="));
-    assert_eq!(next().as_deref(), Some("reduce in LOOP : f(a) ."));
-    assert!(Command::new("kill").arg("-INT").arg(child.id().to_string()).status().expect("runs").success());
-    assert_eq!(next().as_deref(), Some("Interrupted."));
-    assert!(next().is_some_and(|line| line.starts_with("rewrites: ")));
-    assert_eq!(next().as_deref(), Some("Bye."));
-    assert_eq!(child.wait().expect("ends").code(), Some(3));
+    // A scheduler asks for the end in another way.
+    for signal in ["-INT", "-TERM"] {
+        let mut command = Command::new(RWL);
+        command.args(["-batch", "loop.maude"]).current_dir(&scratch.0);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut next = || lines.next().map(|line| line.expect("text"));
+        assert_eq!(next().as_deref(), Some("=========================================="));
+        assert_eq!(next().as_deref(), Some("reduce in LOOP : f(a) ."));
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().expect("runs").success());
+        assert_eq!(next().as_deref(), Some("Interrupted."), "{signal}");
+        assert!(next().is_some_and(|line| line.starts_with("rewrites: ")));
+        assert_eq!(next().as_deref(), Some("Bye."));
+        assert_eq!(child.wait().expect("ends").code(), Some(3), "{signal}");
+    }
 }
 
 #[test]
@@ -232,7 +236,11 @@ fn answers_go_to_a_file_on_request() {
     let scratch = Scratch::new("output", &[("a.maude", "parse in NAT : 1 .\n")]);
     let output = rwl_in(&scratch.0, &["run", "a.maude", "--output", "out.txt"], "");
     assert_eq!(text(&output.stdout), "");
-    assert_eq!(std::fs::read_to_string(scratch.0.join("out.txt")).expect("written"), "NzNat: 1\n");
+    let written = || std::fs::read_to_string(scratch.0.join("out.txt")).expect("written");
+    assert_eq!(written(), "NzNat: 1\n");
+    // Without answers it stays as it was.
+    let output = rwl_in(&scratch.0, &["run", "b.maude", "--output", "out.txt"], "");
+    assert_eq!((output.status.code(), written().as_str()), (Some(2), "NzNat: 1\n"));
 }
 
 #[test]
