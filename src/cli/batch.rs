@@ -9,7 +9,7 @@ use serde_json::json;
 use super::args::{BatchArgs, Common, Format, When};
 use super::live::View;
 use super::output::{Output, Style, appendable, is_capable};
-use super::run::{cores, end_as_interrupted};
+use super::run::{cores, end_as_interrupted, on_interrupt};
 use super::{ExitCode, memory};
 use crate::base::{Cancel, Diagnostic, Severity, SourceMap};
 use crate::batch::{self, Claim, Event, Setup};
@@ -262,6 +262,5 @@ pub(super) fn status(reports: &[ClaimReport]) -> Status {
 fn watch_interrupts(setup: &Setup) {
     let (stop, kill) = (setup.stop.clone(), setup.kill.clone());
     end_as_interrupted();
-    // Without a handler the system's default still ends the program.
-    let _ = ctrlc::set_handler(move || if stop.is_raised() { kill.raise() } else { stop.raise() });
+    on_interrupt(move || if stop.is_raised() { kill.raise() } else { stop.raise() });
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::args::{
     self, Automaton, CheckArgs, Cli, Command, Common, JobCommand, MaudeFlags, Method, Plain, PlanArgs,
@@ -343,13 +343,26 @@ fn watch_interrupts(cancel: &Cancel, activity: &Arc<Activity>, interactive: bool
         end_as_interrupted();
     }
     let (cancel, activity) = (cancel.clone(), activity.clone());
-    // Without a handler the system's default still ends the program.
-    let _ = ctrlc::set_handler(move || match activity.get() {
+    on_interrupt(move || match activity.get() {
         Doing::Work if !cancel.is_raised() => cancel.raise(),
         Doing::Work | Doing::Read => std::process::exit(ExitCode::Unknown as i32),
         Doing::Prompt | Doing::Drop => {
             activity.set(Doing::Drop);
             repl::prompt_anew();
+        }
+    });
+}
+
+/// Calls this at each interrupt, but for echoes: `timeout` sends its signal to a process and then to the group
+/// that it is in, which is no second wish.
+pub(super) fn on_interrupt(mut work: impl FnMut() + Send + 'static) {
+    const ECHO: Duration = Duration::from_millis(300);
+    let mut last: Option<Instant> = None;
+    // Without a handler the system's default still ends the program.
+    let _ = ctrlc::set_handler(move || {
+        if last.is_none_or(|last| last.elapsed() > ECHO) {
+            last = Some(Instant::now());
+            work();
         }
     });
 }

@@ -198,7 +198,7 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn an_interrupt_stops_the_command_and_the_batch() {
     let scratch = Scratch::new("interrupt", &[("loop.maude", &format!("{LOOP}red f(a) .\nparse a .\n"))]);
-    // A scheduler asks for the end in another way.
+    // A scheduler asks for the end in another way; `timeout` says it twice, to the process and to its group.
     for signal in ["-INT", "-TERM"] {
         let mut command = Command::new(RWL);
         command.args(["-batch", "loop.maude"]).current_dir(&scratch.0);
@@ -208,7 +208,7 @@ fn an_interrupt_stops_the_command_and_the_batch() {
         assert_eq!(next().as_deref(), Some("=========================================="));
         assert_eq!(next().as_deref(), Some("reduce in LOOP : f(a) ."));
         let id = child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().expect("runs").success());
+        assert!(Command::new("kill").args([signal, &id, &id]).status().expect("runs").success());
         assert_eq!(next().as_deref(), Some("Interrupted."), "{signal}");
         assert!(next().is_some_and(|line| line.starts_with("rewrites: ")));
         assert_eq!(next().as_deref(), Some("Bye."));
