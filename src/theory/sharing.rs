@@ -25,7 +25,7 @@ impl Compiler<'_> {
                 Fragment::Match(_, t) | Fragment::Sort(t, _) | Fragment::Rewrite(t, _) => trees.push(t),
             }
         }
-        trees.push(rhs);
+        trees.extend((rhs.len() > 0).then_some(rhs));
         let mut seen: Vec<&[Node]> = Vec::new();
         let mut shared: Vec<Vec<Node>> = Vec::new();
         for tree in trees {

@@ -244,16 +244,16 @@ fn answer(program: &str, flags: &[&str], path: &Path, is_plain: bool) -> Option<
 
 #[test]
 fn random_soups_are_explored_the_same_in_all_ways() {
-    compare(theory);
+    compare("plain", theory);
 }
 
 #[test]
 fn pairs_that_their_keys_rule_out_are_counted_all_the_same() {
-    compare(keyed_theory);
+    compare("keyed", keyed_theory);
 }
 
 /// Compares what is explored by joining, by rules on terms, and by Maude.
-fn compare(theory: impl Fn(u64) -> String) {
+fn compare(name: &str, theory: impl Fn(u64) -> String) {
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
     let first = number("FIRST").unwrap_or(1);
     let seeds: Vec<u64> = match number("SEED") {
@@ -265,7 +265,7 @@ fn compare(theory: impl Fn(u64) -> String) {
     let mut failures = Vec::new();
     for &seed in &seeds {
         let text = theory(seed);
-        let path = std::env::temp_dir().join(format!("rwl-join-{}-{seed}.maude", std::process::id()));
+        let path = std::env::temp_dir().join(format!("rwl-join-{}-{name}-{seed}.maude", std::process::id()));
         std::fs::write(&path, &text).expect("the temporary directory is writable");
         let ours = answer(RWL, &[], &path, false).unwrap_or_else(|| panic!("SEED={seed} takes too long"));
         let plain = answer(RWL, &[], &path, true).unwrap_or_else(|| panic!("SEED={seed} takes too long"));
