@@ -93,6 +93,8 @@ struct Top {
     prec: u8,
     /// The set of `(nt, prec)` jumped over, an index into `Chart::skipped_sets`.
     skipped: u32,
+    /// Could a phrase on the way have begun a production?
+    is_late: bool,
 }
 
 pub(super) struct Chart<'a> {
@@ -118,6 +120,8 @@ pub(super) struct Chart<'a> {
     ends: Vec<u32>,
     tops: FxHashMap<(u32, Nt, u8), Option<Top>>,
     skipped_sets: Vec<Vec<(Nt, u8)>>,
+    /// Ends of chains that are found after all other phrases of the position, with how.
+    late: Vec<(Top, How)>,
     /// Items and phrases made at the current position, to find them again.
     item_marks: Marks<(u32, u32, u32)>,
     phrase_marks: Marks<(Nt, u8, u32)>,
@@ -195,6 +199,7 @@ impl<'a> Chart<'a> {
             ends: vec![0; n + 2],
             tops: FxHashMap::default(),
             skipped_sets: vec![Vec::new()],
+            late: Vec::new(),
             item_marks: Marks::new(),
             phrase_marks: Marks::new(),
             reached: 0,
@@ -228,9 +233,17 @@ impl<'a> Chart<'a> {
             }
             // `found` appends to `phrases`; each is completed once, in order.
             let mut next = self.ends[position];
-            while (next as usize) < self.phrases.len() {
-                self.complete(cache, next, position);
-                next += 1;
+            loop {
+                while (next as usize) < self.phrases.len() {
+                    self.complete(cache, next, position);
+                    next += 1;
+                }
+                if self.late.is_empty() {
+                    break;
+                }
+                for (top, how) in std::mem::take(&mut self.late) {
+                    self.found(top.nt, top.prec, top.start, position, how);
+                }
             }
             self.scan(cache, position, if position == 0 { goals } else { &[] });
         }
@@ -349,8 +362,14 @@ impl<'a> Chart<'a> {
             }
         }
         // Items that await it. The list of an earlier position does not change any more.
-        if let Some(top) = self.chain(start, nt, prec, position) {
-            self.found(top.nt, top.prec, top.start, position, How::Chain(phrase));
+        if let Some(top) = self.chain(cache, start, nt, prec, position) {
+            // Of two readings the first one found is chosen. Maude, too, jumps over phrases that only one item
+            // awaits; but for it those that begin with such a phrase are among these items.
+            if top.is_late {
+                self.late.push((top, How::Chain(phrase)));
+            } else {
+                self.found(top.nt, top.prec, top.start, position, How::Chain(phrase));
+            }
         } else {
             // The latest comes first, as in Maude; this decides which of two readings is chosen.
             for i in (0..self.waiters[start as usize].len()).rev() {
@@ -442,9 +461,10 @@ impl<'a> Chart<'a> {
 
     /// If exactly one item awaits this phrase, as its last symbol, and so on upwards for at least
     /// two steps, and nothing on the way can begin a production: the end of that chain.
-    fn chain(&mut self, start: u32, nt: Nt, prec: u8, position: usize) -> Option<Top> {
+    fn chain(&mut self, cache: &Cache, start: u32, nt: Nt, prec: u8, position: usize) -> Option<Top> {
         let (_, first) = self.only_waiter(start, nt, prec)?;
-        let top = self.top(first.0, first.1, first.2)?;
+        let mut top = self.top(cache, first.0, first.1, first.2)?;
+        top.is_late |= self.may_begin(cache, start, nt, prec);
         if self.expected.is_some() {
             return None;
         }
@@ -484,8 +504,15 @@ impl<'a> Chart<'a> {
         (waiter.dot + 1 == p.len).then_some((*waiter, (item.origin, p.nt, p.prec)))
     }
 
+    /// Could a phrase begin a production that is wanted at its place, whatever comes next?
+    fn may_begin(&self, cache: &Cache, start: u32, nt: Nt, prec: u8) -> bool {
+        let is_wanted =
+            |&(made, own, bound): &(Nt, u8, u8)| bound >= prec && self.allows(cache, start, made, own);
+        self.grammar.begun[nt as usize].iter().any(is_wanted)
+    }
+
     /// The end of the chain above a phrase, if the chain has at least one step.
-    fn top(&mut self, start: u32, nt: Nt, prec: u8) -> Option<Top> {
+    fn top(&mut self, cache: &Cache, start: u32, nt: Nt, prec: u8) -> Option<Top> {
         let mut path = Vec::new();
         let mut at = (start, nt, prec);
         let mut end = loop {
@@ -507,10 +534,11 @@ impl<'a> Chart<'a> {
             // `at` is the phrase above `below`; its own top, if any, is `end`.
             let (top, above) = match end {
                 Some(top) => (top, top.skipped),
-                None => (Top { start: at.0, nt: at.1, prec: at.2, skipped: 0 }, 0),
+                None => (Top { start: at.0, nt: at.1, prec: at.2, skipped: 0, is_late: false }, 0),
             };
             let skipped = self.with_skipped(above, (below.1, below.2));
-            end = Some(Top { skipped, ..top });
+            let is_late = top.is_late || self.may_begin(cache, below.0, below.1, below.2);
+            end = Some(Top { skipped, is_late, ..top });
             self.tops.insert(below, end);
             at = below;
         }

@@ -110,6 +110,8 @@ pub struct Grammar {
     pub(super) unit: Vec<Vec<u32>>,
     /// By nonterminal: `(prec, nonterminal, bound)` of productions that begin with a phrase.
     pub(super) left: Vec<Vec<(u8, Nt, u8)>>,
+    /// The same by the phrase that they begin with: what they make, its precedence, and the bound.
+    pub(super) begun: Vec<Vec<(Nt, u8, u8)>>,
     /// Iter operators by name, with the production of `f^3(t)`.
     pub(super) iter: FxHashMap<Name, Vec<u32>>,
     pub(super) literals: Literals,
@@ -153,6 +155,7 @@ impl Grammar {
             adjacent: vec![Vec::new(); nts],
             unit: vec![Vec::new(); nts],
             left: vec![Vec::new(); nts],
+            begun: vec![Vec::new(); nts],
             iter: FxHashMap::default(),
             literals: Literals::default(),
             sort_tests: FxHashMap::default(),
@@ -208,6 +211,7 @@ impl Grammar {
                 }
                 if !self.left[nt as usize].contains(&(prec, corner, bound)) {
                     self.left[nt as usize].push((prec, corner, bound));
+                    self.begun[corner as usize].push((nt, prec, bound));
                 }
             }
             (Symbol::Sort(_), _) => unreachable!("no production begins with a sort"),
