@@ -20,6 +20,7 @@
 //! A workload opens with comment lines that the harness reads: `*** what:` describes it, and
 //! `*** target:` is the wanted ratio of Maude's time to rwl's. Targets are goals for the geometric
 //! mean of all workloads that share one; the verdict on a single workload is information.
+//! `*** memory:` is the wanted ratio of peak memory, where states take most of it.
 //!
 //! A workload in `benches/scaling` has no command of its own. It has `*** command:`, where `@`
 //! stands for the size, `*** sizes:`, and, where linear is not the expectation, `*** order:` (the
@@ -245,7 +246,7 @@ fn comparison(options: &Options, all: &[Measured], m: usize) -> Table {
         "workload", "rewrites", "Maude s", "min", "rwl s", "min", "ratio", "Maude MB", "rwl MB", "ratio",
     ];
     if options.targets {
-        headings.extend(["target", "verdict"]);
+        headings.extend(["target", "verdict", "memory", "verdict"]);
     }
     let mut table = Table::new(&headings);
     for measured in all {
@@ -265,13 +266,12 @@ fn comparison(options: &Options, all: &[Measured], m: usize) -> Table {
             times(memory),
         ];
         if options.targets {
-            let target = measured.workload.target;
-            row.push(target.map_or("-".into(), |target| format!("{target}")));
-            row.push(match (target, speedup) {
-                (Some(target), Some(speedup)) => pass(speedup >= target),
-                (Some(_), None) => pass(false),
-                (None, _) => "-".into(),
-            });
+            for (target, ratio) in [(measured.workload.target, speedup), (measured.workload.memory, memory)] {
+                row.push(target.map_or("-".into(), |target| format!("{target}")));
+                row.push(
+                    target.map_or("-".into(), |target| pass(ratio.is_some_and(|ratio| ratio >= target))),
+                );
+            }
         }
         table.row(row);
     }

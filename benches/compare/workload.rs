@@ -9,6 +9,8 @@ pub struct Workload {
     pub path: PathBuf,
     /// The wanted ratio of Maude's time to rwl's.
     pub target: Option<f64>,
+    /// The wanted ratio of Maude's peak memory to rwl's.
+    pub memory: Option<f64>,
     /// For scaling: the command, with `@` for the size.
     pub command: Option<String>,
     pub sizes: Vec<u64>,
@@ -41,14 +43,15 @@ impl Workload {
     fn read(path: PathBuf) -> Result<Workload, String> {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let wrong = |key: &str| format!("{}: `*** {key}:` is not a number", path.display());
-        let target = header(&text, "target").map(|target| target.parse());
-        let target = target.transpose().map_err(|_| wrong("target"))?;
+        let ratio = |key| header(&text, key).map(str::parse).transpose().map_err(|_| wrong(key));
+        let (target, memory) = (ratio("target")?, ratio("memory")?);
         let sizes = header(&text, "sizes").unwrap_or("").split_whitespace();
         let sizes = sizes.map(|size| size.parse()).collect::<Result<_, _>>();
         let order = header(&text, "order").unwrap_or("1").parse();
         Ok(Workload {
             name: path.file_stem().unwrap_or_default().to_string_lossy().into(),
             target,
+            memory,
             command: header(&text, "command").map(str::to_string),
             sizes: sizes.map_err(|_| wrong("sizes"))?,
             order: order.map_err(|_| wrong("order"))?,
