@@ -47,7 +47,7 @@ impl Compiler<'_> {
         if !worth {
             self.asm.place(checked);
             self.asm.place(fast);
-            return self.free_operator(op, vec![Known::ANY; arity]);
+            return self.free_operator(op, vec![Known::ANY; arity], false);
         }
         let slow = self.asm.label();
         self.asm.place(checked);
@@ -58,17 +58,18 @@ impl Compiler<'_> {
             }
         }
         self.asm.place(fast);
-        self.free_operator(op, assumed);
+        self.free_operator(op, assumed, false);
+        // Terms without a sort are rare.
         self.asm.place(slow);
-        self.free_operator(op, vec![Known::ANY; arity]);
+        self.free_operator(op, vec![Known::ANY; arity], true);
     }
 
     fn kinds_are_small(&self, op: OpId) -> bool {
         self.sig.op(op).domain.iter().all(|&kind| self.sig.sorts.kind(kind).sorts.len() <= 64)
     }
 
-    /// A free operator: its arguments are in the first registers.
-    fn free_operator(&mut self, op: OpId, known: Vec<Known>) {
+    /// A free operator: its arguments are in the first registers. What is rare need not be fast.
+    fn free_operator(&mut self, op: OpId, known: Vec<Known>, is_rare: bool) {
         let arity = known.len();
         let plan = &self.plans[op.index()];
         let enter = self.asm.words.len();
@@ -94,7 +95,8 @@ impl Compiler<'_> {
                 rows.retain(|row| !self.module.equations[row.index].attrs.owise);
             }
             let no_match = self.asm.label();
-            self.rows(rows, path.clone(), Statements::Equations, no_match, &mut frame);
+            let path = path.clone().with_room(if is_rare { rows.len() } else { 4 * rows.len() + 32 });
+            self.rows(rows, path, Statements::Equations, no_match, &mut frame);
             self.asm.place(no_match);
         }
         let trailing = plan.strategy.trailing.clone();
@@ -179,6 +181,7 @@ impl Compiler<'_> {
             self.load_arguments(first, 0, &[true, true], &[false, false]);
         }
         let no_match = self.asm.label();
+        path.room = 4 * rows.len() + 32;
         self.rows(rows, path, Statements::Equations, no_match, &mut frame);
         self.asm.place(no_match);
         if !self.plans[op.index()].memberships.is_empty() {

@@ -16,12 +16,21 @@ pub(super) struct Path {
     pub top: Reg,
     /// How many registers are arguments.
     pub args: usize,
+    /// How many leaves the tree below may have; at least one for each row.
+    pub room: usize,
 }
 
 impl Path {
     pub fn new(known: Vec<Known>) -> Path {
         let args = known.len();
-        Path { known, ready: vec![true; args], lazy: vec![true; args], top: args as Reg, args }
+        Path {
+            known,
+            ready: vec![true; args],
+            lazy: vec![true; args],
+            top: args as Reg,
+            args,
+            room: usize::MAX,
+        }
     }
 
     /// Takes `count` registers.
@@ -32,6 +41,16 @@ impl Path {
         self.ready.resize(self.top as usize, false);
         self.lazy.resize(self.top as usize, true);
         first
+    }
+
+    pub fn with_room(self, room: usize) -> Path {
+        Path { room, ..self }
+    }
+
+    /// The room for trees of so many rows each.
+    pub fn rooms(&self, rows: &[usize]) -> Vec<usize> {
+        let all: usize = rows.iter().sum();
+        rows.iter().map(|&count| self.room.saturating_mul(count) / all.max(1)).collect()
     }
 
     pub fn set(&mut self, reg: Reg, known: Known) {

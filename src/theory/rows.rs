@@ -176,7 +176,8 @@ impl Compiler<'_> {
             self.repeated_row(&row, &path, statements, rest, frame);
             if self.leaf_in_order(row, &path, statements, rest, frame) {
                 self.asm.place(rest);
-                self.rows(rows, path, statements, no_match, frame);
+                let room = path.room.saturating_sub(1);
+                self.rows(rows, path.with_room(room), statements, no_match, frame);
             } else {
                 self.asm.place(rest);
             }
@@ -185,6 +186,9 @@ impl Compiler<'_> {
         let lhs = self.lhs(statements, first.index);
         match self.test(lhs, place) {
             Test::Sym(_) => self.switch(rows, reg, path, statements, no_match, frame),
+            Test::Nat(_) | Test::Pred(..) if 2 * rows.len() > path.room && rows.len() > 1 => {
+                self.first_rows(1, rows, path, statements, no_match, frame);
+            }
             Test::Nat(n) => {
                 let fail = self.asm.label();
                 self.asm.emit_to(Op::TestImm, 0, reg, fail);
@@ -208,9 +212,10 @@ impl Compiler<'_> {
                         Some(_) => no.push(row),
                     }
                 }
-                self.rows(yes, path.clone(), statements, no_match, frame);
+                let rooms = path.rooms(&[yes.len(), no.len()]);
+                self.rows(yes, path.clone().with_room(rooms[0]), statements, no_match, frame);
                 self.asm.place(fail);
-                self.rows(no, path, statements, no_match, frame);
+                self.rows(no, path.with_room(rooms[1]), statements, no_match, frame);
             }
             Test::Pred(count, _) => {
                 let fail = self.asm.label();
@@ -238,12 +243,31 @@ impl Compiler<'_> {
                         }
                     }
                 }
-                self.rows(yes, inner, statements, no_match, frame);
+                let rooms = path.rooms(&[yes.len(), no.len()]);
+                self.rows(yes, inner.with_room(rooms[0]), statements, no_match, frame);
                 self.asm.place(fail);
-                self.rows(no, path, statements, no_match, frame);
+                self.rows(no, path.with_room(rooms[1]), statements, no_match, frame);
             }
             Test::Alien => unreachable!("aliens are not pending"),
         }
+    }
+
+    /// A tree for so many rows, and another one for those after them.
+    fn first_rows(
+        &mut self,
+        count: usize,
+        mut rows: Vec<Row>,
+        path: Path,
+        statements: Statements,
+        no_match: Label,
+        frame: &mut Frame,
+    ) {
+        let others = rows.split_off(count);
+        let rooms = path.rooms(&[rows.len(), others.len()]);
+        let next = self.asm.label();
+        self.rows(rows, path.clone().with_room(rooms[0]), statements, next, frame);
+        self.asm.place(next);
+        self.rows(others, path.with_room(rooms[1]), statements, no_match, frame);
     }
 
     /// The end of a row. Loops over the elements of a multiset may find matchers in another order than
@@ -321,15 +345,21 @@ impl Compiler<'_> {
                 syms.push(sym);
             }
         }
-        // Rows without a test here go to every branch: with many of them, testing one operator
-        // at a time keeps the code small.
-        let open = rows.iter().filter(|r| self.pending_test(r, reg, statements).is_none()).count();
-        if open * syms.len() > 24 {
-            let Some(Test::Sym(sym)) = self.pending_test(&rows[0], reg, statements) else {
-                unreachable!("the first row asked for this switch")
-            };
-            syms = vec![sym];
+        // Rows without a test here go to every branch. Without room for that the rows before them come first.
+        let goes = |row: &Row, sym: Option<u32>| match self.pending_test(row, reg, statements) {
+            Some(Test::Sym(own)) => sym.map_or(!syms.contains(&own), |sym| sym == own),
+            tested => tested.is_none() || sym.is_none(),
+        };
+        let ways = syms.iter().map(|&sym| Some(sym)).chain([None]);
+        let sizes: Vec<usize> = ways.map(|sym| rows.iter().filter(|row| goes(row, sym)).count()).collect();
+        if sizes.iter().sum::<usize>() > path.room.max(rows.len()) {
+            let is_tested =
+                |row: &&Row| matches!(self.pending_test(row, reg, statements), Some(Test::Sym(_)));
+            let first = rows.iter().take_while(is_tested).count();
+            return self.first_rows(first, rows, path, statements, no_match, frame);
         }
+        let rooms = path.rooms(&sizes);
+        let others: Vec<Row> = rows.iter().filter(|row| goes(row, None)).cloned().collect();
         let default = self.asm.label();
         let mut cases: Vec<(u32, Label)> = syms.iter().map(|&sym| (sym, self.asm.label())).collect();
         if let [(sym, label)] = cases[..]
@@ -365,7 +395,7 @@ impl Compiler<'_> {
             }
             self.asm.emit_case(0, default);
         }
-        for &(sym, label) in &cases {
+        for (&(sym, label), &room) in cases.iter().zip(&rooms) {
             self.asm.place(label);
             let arity = self.sig.op(OpId(sym)).arity();
             let mut inner = path.clone();
@@ -400,15 +430,10 @@ impl Compiler<'_> {
             }
             let lazy = inner.lazy[first as usize..].to_vec();
             self.load_arguments(first, reg, &used, &lazy);
-            self.rows(chosen, inner, statements, no_match, frame);
+            self.rows(chosen, inner.with_room(room), statements, no_match, frame);
         }
         self.asm.place(default);
-        let keep = |row: &Row| match self.pending_test(row, reg, statements) {
-            Some(Test::Sym(sym)) => !syms.contains(&sym),
-            _ => true,
-        };
-        let others: Vec<Row> = rows.iter().filter(|row| keep(row)).cloned().collect();
-        self.rows(others, path, statements, no_match, frame);
+        self.rows(others, path.with_room(rooms[cases.len()]), statements, no_match, frame);
     }
 
     /// May a register hold the constant as a node that is not reduced?

@@ -208,3 +208,30 @@ fn odd_texts_are_explained_briefly() {
     let said = said_about(format!("fmod A is protecting {open}NAT{close} . endfm").as_bytes());
     assert!(said.contains("brackets nest deeper than") && said.len() < 1_000, "{said}");
 }
+
+/// Each equation looks at an argument of its own and may fail: a tree that tried all ways through them would have
+/// 2^40 leaves.
+#[test]
+fn the_size_of_the_code_does_not_double_with_each_equation() {
+    const COLUMNS: usize = 40;
+    let arguments = |at: usize, there: &str, other: &dyn Fn(usize) -> String| {
+        let one = |i: usize| if i == at { there.to_owned() } else { other(i) };
+        (0..COLUMNS).map(one).collect::<Vec<_>>().join(", ")
+    };
+    let var = |i: usize| format!("V{i}:S");
+    let equation = |i: usize| {
+        let next = var((i + 1) % COLUMNS);
+        format!("ceq f({}) = {next} if p({next}) .\n", arguments(i, "a", &var))
+    };
+    let equations: String = (0..COLUMNS).map(equation).collect();
+    let a = |_| "a".to_owned();
+    let text = format!(
+        "fmod COLUMNS is\nsort S .\nops a b : -> S .\nop p : S -> Bool .\neq p(a) = false .\neq p(b) = true .\n\
+         op f : {} -> S .\n{equations}endfm\nred f({}) .\n",
+        "S ".repeat(COLUMNS),
+        arguments(COLUMNS - 1, "b", &a),
+    );
+    let output = run(&mut Command::new(RWL), &text, Duration::from_secs(20)).expect("it ends");
+    let said = self::text(&output.stdout);
+    assert!(said.contains("rewrites: 40 ") && said.contains("result S: b"), "{said}");
+}
