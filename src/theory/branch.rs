@@ -158,7 +158,7 @@ impl Compiler<'_> {
             return None;
         }
         let second = tree.args(at)[1];
-        let sort = super::plan::ground_sort(self.sig, &tree.subtree(second));
+        let sort = super::plan::ground_sort(self.sig, self.sy, &tree.subtree(second));
         let kind = self.sig.sorts.kind(self.sig.op(op).domain[1]);
         let mut cases: Vec<(Term, Choice)> = Vec::new();
         for row in &plan.rows {

@@ -143,7 +143,7 @@ impl Compiler<'_> {
     pub(super) fn takes_identity(&self, op: OpId, sort: SortId) -> bool {
         let sort = self.sig.sorts.get(sort);
         self.sy.info[op.index()].identity.is_some_and(|identity| {
-            let identity = ground_sort(self.sig, &self.sy.identities[identity.constant]);
+            let identity = ground_sort(self.sig, self.sy, &self.sy.identities[identity.constant]);
             self.sig.sorts.kind(sort.kind).leq(identity, sort.index)
         })
     }

@@ -328,9 +328,11 @@ impl<'a> Compiler<'a> {
         self.rules = self.module.rules.iter().chain(queries).cloned().collect();
         collapse_rules(&mut self.rules, self.sy, self.names);
         let labels = self.rule_code(self.module.rules.len());
-        let Compiler { module, sy, asm, patterns, builtins, constants, sets, traces, enters, .. } = self;
+        let Compiler {
+            module, sy, asm, patterns, builtins, constants, sets, traces, enters, has_lazy, ..
+        } = self;
         let (words, places) = asm.finish();
-        let rules = labels.resolve(&places, module, sy);
+        let rules = labels.resolve(&places, module, sy, has_lazy);
         Code { words, patterns, builtins, constants, sets, traces, enters, rules }
     }
 

@@ -6,7 +6,7 @@ use crate::base::Name;
 use crate::builtin::{Parts, Special};
 use crate::module::{Equation, Membership, Module};
 use crate::sorts::{KindId, Node, OpId, Signature, Tree, Var};
-use crate::term::{Class, Symbols};
+use crate::term::{Class, Symbols, sort_of_tree};
 
 use super::known::Known;
 
@@ -222,7 +222,7 @@ fn may_be(sig: &Signature, sy: &Symbols, tree: &Tree, at: usize, op: OpId, ident
         Node::Var(var) => {
             let kind = sig.op(op).range;
             sig.sorts.kind_of(var.sort) == kind
-                && sig.sorts.kind(kind).leq(ground_sort(sig, identity), sig.sorts.get(var.sort).index)
+                && sig.sorts.kind(kind).leq(ground_sort(sig, sy, identity), sig.sorts.get(var.sort).index)
         }
         _ => {
             let top = identity.node(identity.root()).op().map(|op| op.0);
@@ -231,33 +231,9 @@ fn may_be(sig: &Signature, sy: &Symbols, tree: &Tree, at: usize, op: OpId, ident
     }
 }
 
-/// The least sort of a ground term, by declarations alone.
-pub fn ground_sort(sig: &Signature, tree: &Tree) -> u32 {
-    let mut sorts: Vec<u32> = Vec::new();
-    for node in tree.nodes() {
-        let sort = match node {
-            Node::App { op, arity } => {
-                let start = sorts.len() - *arity as usize;
-                let args: Vec<u32> = sorts.drain(start..).collect();
-                let diagram = sig.diagram(*op);
-                if args.len() > 2 {
-                    args[1..].iter().fold(args[0], |sort, &next| diagram.binary(sort, next))
-                } else {
-                    diagram.sort(args)
-                }
-            }
-            Node::Iter { op, .. } => {
-                let arg = sorts.pop().expect("post-order");
-                sig.diagram(*op).sort([arg])
-            }
-            Node::Var(var) => sig.sorts.get(var.sort).index,
-            Node::Str { op, .. } | Node::Qid { op, .. } | Node::Float { op, .. } => {
-                sig.op(*op).decls.iter().map(|d| sig.sorts.get(d.range).index).min().unwrap_or(0)
-            }
-        };
-        sorts.push(sort);
-    }
-    sorts.pop().unwrap_or(0)
+/// The least sort of a term, by declarations alone.
+pub fn ground_sort(sig: &Signature, sy: &Symbols, tree: &Tree) -> u32 {
+    sig.sorts.get(sort_of_tree(sig, sy, tree)).index
 }
 
 /// Places of the arguments of an associative operator, nested applications flattened.

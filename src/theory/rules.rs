@@ -86,7 +86,7 @@ pub(super) struct RuleLabels {
 }
 
 impl RuleLabels {
-    pub fn resolve(self, places: &[u32], module: &Module, sy: &Symbols) -> Rules {
+    pub fn resolve(self, places: &[u32], module: &Module, sy: &Symbols, has_lazy: bool) -> Rules {
         let at = |label| Assembler::resolve(places, label);
         let entry = |&(rule, labels): &(u32, [Label; 4])| {
             let [first, all, first_unreduced, all_unreduced] = labels.map(at);
@@ -106,9 +106,10 @@ impl RuleLabels {
             Some(Special::Counter(builtin)) => Some((id.0, builtin)),
             _ => None,
         });
-        // Equality and sort tests are always decided, so nothing is ever below them.
+        // Equality and sort tests are decided where they are reduced, so nothing is ever below them.
         let is_test = |op| {
-            matches!(Special::of(sig, sy, op), Some(Special::Equality { .. } | Special::SortTest { .. }))
+            let special = Special::of(sig, sy, op);
+            !has_lazy && matches!(special, Some(Special::Equality { .. } | Special::SortTest { .. }))
         };
         let tests: Vec<bool> = sig.ops().map(|(id, _)| is_test(id)).collect();
         let places = Places {
