@@ -16,6 +16,18 @@ pub enum Interrupt {
     Time,
 }
 
+impl Interrupt {
+    /// In words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Interrupt::Cancelled => "interrupted",
+            Interrupt::Memory => "the memory limit was reached",
+            Interrupt::Depth => "`=>` conditions are nested too deeply",
+            Interrupt::Time => "the time limit was reached",
+        }
+    }
+}
+
 /// What cannot be represented. It unwinds from wherever it is met to whoever runs commands: that is
 /// so rare and may happen in so many places that no result should make room for it.
 #[derive(Copy, Clone, Debug)]

@@ -132,6 +132,8 @@ pub fn failed(claim: &Claim, ended: Ended, reason: &str) -> ClaimReport {
         module: claim.module.clone().unwrap_or_default(),
         init: claim.init.clone(),
         formula: claim.formula.clone(),
+        fair_weak: claim.fair_weak.clone(),
+        fair_strong: claim.fair_strong.clone(),
         reason: Some(reason.to_owned()),
         ..CheckReport::default()
     };

@@ -77,7 +77,7 @@ pub fn check(space: &mut Space, class: &Class, limits: &Limits, first_look: usiz
         }
         result?;
         if complete {
-            space.gap(|node, props| walk.has(node) && needed(props))?;
+            space.gap(|node, props| walk.has(node) && props.is_none_or(&needed))?;
             return Ok(Finding::Holds);
         }
     }

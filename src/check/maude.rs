@@ -11,6 +11,7 @@
 use super::lasso::{Lasso, steps};
 use super::limits::Limits;
 use super::space::{Node, Space, Wanted};
+use crate::base::Interrupt;
 use crate::graph::Stop;
 use crate::logic::Buchi;
 use rustc_hash::FxHashMap;
@@ -127,7 +128,9 @@ impl Search<'_, '_> {
         if self.space.props(node).is_none() {
             self.space.expand(&[Wanted { node, tag: 0 }], &|_, _| false, self.limits)?;
         }
-        Ok(self.automaton.letter(self.space.props(node).expect("found out above")))
+        let props = self.space.props(node);
+        let unknown = || self.space.closed.clone().unwrap_or(Stop::Interrupted(Interrupt::Cancelled));
+        Ok(self.automaton.letter(props.ok_or_else(unknown)?))
     }
 
     /// The next successor of a pair; `at.edge` is then its edge.

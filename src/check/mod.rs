@@ -53,7 +53,9 @@ pub use space::{Progress, Watcher};
 
 use crate::graph::{Stop, System, Worker};
 use crate::logic::word::is_bad_prefix;
-use crate::logic::{Automaton, Cube, Edge, Formula, Formulas, TranslateError, imitate};
+use crate::logic::{
+    Automaton, Cube, Edge, Formula, Formulas, PropId, SizeLimits, TranslateError, imitate, satisfy,
+};
 use classify::Class;
 use direct::Finding;
 use fairness::FairTable;
@@ -122,6 +124,9 @@ pub struct Answer {
     pub states: usize,
     /// Transitions found so far; those with equal ends count once.
     pub transitions: usize,
+    /// Propositions of the formula that no reachable state satisfies, if all are known, and if that is not what
+    /// the formula says.
+    pub absent: Vec<PropId>,
 }
 
 /// Why there is no answer at all.
@@ -170,9 +175,11 @@ impl<'s> Checker<'s> {
     /// Checks that every fair run from the initial state satisfies the formula.
     pub fn check(&mut self, formulas: &mut Formulas, formula: Formula) -> Result<Answer, CheckError> {
         let normal = formulas.normal(formula);
-        if formulas.props(normal).iter().any(|prop| prop.0 >= crate::logic::PROPS_MAX) {
+        let props = formulas.props(formula);
+        if props.iter().any(|prop| prop.0 >= crate::logic::PROPS_MAX) {
             return Err(CheckError::Translate(TranslateError::TooManyPropositions));
         }
+        self.space.ask(props.iter().fold(0, |needed, prop| needed | 1 << prop.0));
         let use_class = self.fair.is_none() && !self.options.automaton_only;
         let plan = self.options.plans.get(formulas, normal, use_class);
         let claim = Claim { normal, plan: &plan };
@@ -206,12 +213,62 @@ impl<'s> Checker<'s> {
             None => (verdict, Counterexample::Short),
         };
         let (states, transitions) = (self.space.len(), self.space.edge_count());
-        Ok(Answer { verdict, method, counterexample, states, transitions })
+        let absent = match verdict {
+            Verdict::Holds { .. } if method != Method::Formula => self.absent(formulas, formula, &props),
+            _ => Vec::new(),
+        };
+        Ok(Answer { verdict, method, counterexample, states, transitions, absent })
+    }
+
+    /// That there is no answer, and why.
+    pub fn unknown(&self, why: Stop) -> Answer {
+        Answer {
+            verdict: Verdict::Unknown(why),
+            method: Method::Direct,
+            counterexample: Counterexample::Short,
+            states: self.space.len(),
+            transitions: self.space.edge_count(),
+            absent: Vec::new(),
+        }
+    }
+
+    /// The same in what has been explored so far, without exploring more. What would need more is unknown, and this
+    /// is why.
+    pub fn check_known(
+        &mut self,
+        formulas: &mut Formulas,
+        formula: Formula,
+        why: Stop,
+    ) -> Result<Answer, CheckError> {
+        self.space.closed = Some(why);
+        let answer = self.check(formulas, formula);
+        self.space.closed = None;
+        answer
+    }
+
+    /// See [`Answer::absent`].
+    fn absent(&self, formulas: &mut Formulas, formula: Formula, props: &[PropId]) -> Vec<PropId> {
+        let nodes = 0..self.space.len() as Node;
+        let known = |node| self.space.props(node).filter(|_| self.space.is_expanded(node));
+        let Some(met) = nodes.map(known).try_fold(0, |all, props| Some(all | props?)) else {
+            return Vec::new();
+        };
+        let is_missed = |prop: &PropId| {
+            let happens = formulas.prop(*prop);
+            let happens = formulas.eventually(happens);
+            let both = formulas.and(formula, happens);
+            // If it is hard to say, nothing is.
+            matches!(satisfy(formulas, both, SizeLimits::default()), Ok(Some(_)))
+        };
+        props.iter().copied().filter(|prop| met >> prop.0 & 1 == 0).filter(is_missed).collect()
     }
 
     /// Maude's counterexample, if it is asked for and comes out.
     fn maudes_run(&mut self, formulas: &mut Formulas, formula: Formula) -> Option<Lasso> {
-        if self.options.counterexample != Counterexample::Maude || !self.fair.is_none() {
+        if self.options.counterexample != Counterexample::Maude
+            || !self.fair.is_none()
+            || self.space.closed.is_some()
+        {
             return None;
         }
         let negated = formulas.negated(formula);
@@ -236,11 +293,11 @@ impl<'s> Checker<'s> {
         let (mut ahead, mut first_look) = (AHEAD_FIRST, FIRST_LOOK);
         loop {
             let seen = match claim.automaton() {
-                Ok(automaton) => {
+                Ok(automaton) if self.space.closed.is_none() => {
                     let target = Target::new(automaton, &self.fair);
                     target.probe(&mut self.space, root, &self.options.limits, ahead)?
                 }
-                Err(_) => None,
+                _ => None,
             };
             // With a violation at hand, breadth-first search is there to find a shorter one.
             let bound = match &seen {

@@ -25,6 +25,26 @@ pub struct Nodes {
     lengths: Vec<u8>,
     long: FxHashMap<Node, u32>,
     props: Props,
+    known: Known,
+}
+
+/// Which propositions of nodes are known.
+struct Known {
+    /// Those that are needed, and those that are found out where one of them is missing.
+    needed: u64,
+    asked: u64,
+    /// Sets of propositions that are known of some nodes.
+    sets: Vec<u64>,
+    /// The set of each node, if there are several.
+    places: Vec<u32>,
+    /// Are those that are needed in all sets?
+    is_enough: bool,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Known { needed: u64::MAX, asked: u64::MAX, sets: Vec::new(), places: Vec::new(), is_enough: true }
+    }
 }
 
 /// Numbers of states and nodes where they differ.
@@ -58,7 +78,7 @@ impl Nodes {
             Props::Wide(props) => 8 * props.len(),
         };
         let long = map_bytes::<(Node, u32)>(self.long.len(), self.long.capacity());
-        tables + 4 * self.starts.len() + self.lengths.len() + long + props
+        tables + 4 * self.starts.len() + self.lengths.len() + long + props + 4 * self.known.places.len()
     }
 
     /// The system's number of a node.
@@ -103,6 +123,9 @@ impl Nodes {
         }
         self.starts.push(MET);
         self.lengths.push(0);
+        if !self.known.places.is_empty() {
+            self.known.places.push(0);
+        }
         match &mut self.props {
             Props::Narrow(props) => props.push(0),
             Props::Wide(props) => props.push(0),
@@ -110,16 +133,31 @@ impl Nodes {
         Ok(node)
     }
 
-    /// The propositions of a node, if known.
-    #[inline]
-    pub fn props(&self, node: Node) -> Option<u64> {
-        (self.starts[node as usize] != MET).then(|| match &self.props {
-            Props::Narrow(props) => props[node as usize].into(),
-            Props::Wide(props) => props[node as usize],
-        })
+    /// Says which propositions are needed from now on, and which are found out together with them.
+    pub fn ask(&mut self, needed: u64, asked: u64) {
+        (self.known.needed, self.known.asked) = (needed, asked | needed);
+        self.known.is_enough = self.known.sets.iter().all(|set| needed & !set == 0);
     }
 
+    /// The propositions of a node, if those that are needed are known.
+    #[inline]
+    pub fn props(&self, node: Node) -> Option<u64> {
+        let is_known = self.starts[node as usize] != MET && (self.known.is_enough || self.known.has(node));
+        is_known.then(|| self.value(node))
+    }
+
+    fn value(&self, node: Node) -> u64 {
+        match &self.props {
+            Props::Narrow(props) => props[node as usize].into(),
+            Props::Wide(props) => props[node as usize],
+        }
+    }
+
+    /// Takes what has been found out of those that were asked for.
     pub fn set_props(&mut self, node: Node, value: u64) {
+        let before = (self.starts[node as usize] != MET).then(|| (self.known.of(node), self.value(node)));
+        let kept = self.known.put(node, before.map(|(set, _)| set), self.starts.len());
+        let value = before.map_or(0, |(_, value)| value & kept) | value & self.known.asked;
         if let (Props::Narrow(narrow), true) = (&self.props, value > u8::MAX.into()) {
             self.props = Props::Wide(narrow.iter().map(|&value| value.into()).collect());
         }
@@ -165,9 +203,62 @@ impl Nodes {
     }
 }
 
+impl Known {
+    /// The propositions that are known of a node, if any are.
+    fn of(&self, node: Node) -> u64 {
+        let place = self.places.get(node as usize).copied().unwrap_or(0);
+        self.sets.get(place as usize).copied().unwrap_or(0)
+    }
+
+    #[cold]
+    fn has(&self, node: Node) -> bool {
+        self.needed & !self.of(node) == 0
+    }
+
+    /// Adds those that were asked for to what was known of a node among so many. Returns what of that stays.
+    #[inline]
+    fn put(&mut self, node: Node, before: Option<u64>, nodes: usize) -> u64 {
+        if self.sets[..] == [self.asked] { 0 } else { self.put_apart(node, before.unwrap_or(0), nodes) }
+    }
+
+    #[cold]
+    fn put_apart(&mut self, node: Node, before: u64, nodes: usize) -> u64 {
+        let all = before | self.asked;
+        let place = self.sets.iter().position(|&set| set == all).unwrap_or_else(|| {
+            self.sets.push(all);
+            self.sets.len() - 1
+        });
+        if self.sets.len() > 1 {
+            self.places.resize(nodes, 0);
+            self.places[node as usize] = place as u32;
+        }
+        before & !self.asked
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn formulas_learn_propositions_one_after_the_other() {
+        let mut nodes = Nodes::default();
+        (0..3).for_each(|state| assert_eq!(nodes.meet(state), Ok(state)));
+        nodes.ask(1, 3);
+        nodes.set_props(0, 3);
+        nodes.set_props(1, 1);
+        nodes.ask(4, 6);
+        assert_eq!([0, 1, 2].map(|node| nodes.props(node)), [None; 3]);
+        nodes.set_props(0, 4);
+        nodes.set_props(2, 6);
+        assert_eq!(nodes.meet(7), Ok(3));
+        // The second was asked for again and is no longer true of the first node.
+        assert_eq!([0, 1, 2, 3].map(|node| nodes.props(node)), [Some(5), None, Some(6), None]);
+        nodes.ask(1, 1);
+        assert_eq!([0, 1, 2, 3].map(|node| nodes.props(node)), [Some(5), Some(1), None, None]);
+        nodes.ask(0, 0);
+        assert_eq!(nodes.props(2), Some(6));
+    }
 
     #[test]
     fn states_may_come_in_any_order() {

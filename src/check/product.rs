@@ -126,7 +126,8 @@ impl<'a> Product<'a> {
 
     /// Whether a pair's state is still to be expanded.
     pub fn needs_expansion(&self, space: &Space, number: u32) -> bool {
-        !space.is_expanded(self.pair(number).0)
+        let node = self.pair(number).0;
+        !space.is_expanded(node) || space.props(node).is_none()
     }
 
     /// Expands the state of one pair, if the automaton can read it.

@@ -86,6 +86,11 @@ impl Reached {
         states.into_iter().any(|at| self.has(node, at) && question.reads(at, props))
     }
 
+    /// Whether there is a pair with this state.
+    pub fn meets(&self, question: Question, node: Node) -> bool {
+        (0..question.automaton.edges.len() as u32).any(|at| self.has(node, at))
+    }
+
     /// Whether everything has been followed.
     pub fn is_complete(&self) -> bool {
         self.waiting.is_empty()
@@ -168,7 +173,7 @@ fn expand(batch: &[Entry], question: Question, space: &mut Space, limits: &Limit
     while !tags.is_empty() {
         for tag in tags.drain(..) {
             let node = batch[tag as usize].node;
-            if space.is_expanded(node) {
+            if space.is_expanded(node) && space.props(node).is_some() {
                 continue;
             }
             if seen.insert(node) {

@@ -106,7 +106,10 @@ impl<'a> Target<'a> {
             }
             result?;
             if complete {
-                space.gap(|node, props| grow && reached.reads(self.question, node, props))?;
+                space.gap(|node, props| match props {
+                    Some(props) => grow && reached.reads(self.question, node, props),
+                    None => grow && reached.meets(self.question, node),
+                })?;
                 return Ok(None);
             }
         }

@@ -36,6 +36,10 @@ pub struct Space<'s> {
     pub watcher: Option<Watcher>,
     /// Nodes of which perhaps not all edges are known, and why that is.
     gaps: Vec<(Node, Stop)>,
+    /// Where runs start, once that is known.
+    root: Option<Node>,
+    /// Nothing more is explored, and why.
+    pub closed: Option<Stop>,
     /// Room for what a single thread finds.
     found: Found,
     /// Bytes of the tables of whoever explores.
@@ -86,6 +90,8 @@ impl<'s> Space<'s> {
             rules: keep_rules.then(Vec::new),
             watcher: None,
             gaps: Vec::new(),
+            root: None,
+            closed: None,
             found: Found::default(),
             beside: 0,
         }
@@ -93,8 +99,23 @@ impl<'s> Space<'s> {
 
     /// The node of the initial state.
     pub fn initial(&mut self) -> Result<Node, Stop> {
+        if let Some(root) = self.root {
+            return Ok(root);
+        }
+        if let Some(why) = &self.closed {
+            return Err(why.clone());
+        }
         let state = self.workers[0].initial()?;
-        self.nodes.meet(state)
+        let root = self.nodes.meet(state)?;
+        self.root = Some(root);
+        Ok(root)
+    }
+
+    /// From now on only the propositions of these that are not known yet are evaluated, and those that take little.
+    pub fn ask(&mut self, needed: u64) {
+        let asked = needed | self.workers[0].light();
+        self.nodes.ask(needed, asked);
+        self.workers[0].ask(asked);
     }
 
     /// How many states were met.
@@ -165,13 +186,17 @@ impl<'s> Space<'s> {
     }
 
     /// Finds out the propositions of the given nodes, and the successors of those of which `test`
-    /// (tag, propositions) says that they are needed. Each node should be given once.
+    /// (tag, propositions) says that they are needed. Each node should be given once. If nothing more is explored,
+    /// they stay as they are.
     pub fn expand(
         &mut self,
         wanted: &[Wanted],
         test: &(dyn Fn(u64, u64) -> bool + Sync),
         limits: &Limits,
     ) -> Result<(), Stop> {
+        if self.closed.is_some() {
+            return Ok(());
+        }
         let progress = Progress { states: self.nodes.len(), transitions: self.targets.len() };
         if let Some(watcher) = &mut self.watcher {
             watcher(&progress);
@@ -245,10 +270,24 @@ impl<'s> Space<'s> {
         found.stop.clone().map_or(Ok(()), Err)
     }
 
-    /// Why a node that satisfies the test has perhaps more edges than are known.
-    pub fn gap(&self, test: impl Fn(Node, u64) -> bool) -> Result<(), Stop> {
-        let has_gap = |(node, _): &&(Node, Stop)| self.props(*node).is_some_and(|props| test(*node, props));
-        self.gaps.iter().find(has_gap).map_or(Ok(()), |(_, why)| Err(why.clone()))
+    /// Why a node that satisfies the test has perhaps more edges than are known. It is asked about nodes without
+    /// known propositions, too.
+    pub fn gap(&self, test: impl Fn(Node, Option<u64>) -> bool) -> Result<(), Stop> {
+        let has_gap = |(node, _): &&(Node, Stop)| {
+            let props = self.props(*node);
+            props.is_some() && test(*node, props)
+        };
+        if let Some((_, why)) = self.gaps.iter().find(has_gap) {
+            return Err(why.clone());
+        }
+        let is_open = |node: Node| {
+            let props = self.props(node);
+            (props.is_none() || !self.is_expanded(node)) && test(node, props)
+        };
+        match &self.closed {
+            Some(why) if (0..self.len() as Node).any(is_open) => Err(why.clone()),
+            _ => Ok(()),
+        }
     }
 
     fn add_edges(&mut self, node: Node, transitions: &[(RuleId, State)]) -> Result<(), Stop> {
@@ -288,6 +327,16 @@ fn look(
         let (state, known) = (nodes.state(one.node), nodes.props(one.node));
         if let (Some(props), true) = (known, nodes.is_expanded(one.node)) {
             found.rows.push((props, None));
+            continue;
+        }
+        if nodes.is_expanded(one.node) {
+            match worker.props(state) {
+                Ok(props) => found.rows.push((props, None)),
+                Err(stop) => {
+                    found.stop = Some(stop);
+                    return;
+                }
+            }
             continue;
         }
         let before = found.transitions.len();

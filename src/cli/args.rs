@@ -10,6 +10,8 @@ use std::time::Duration;
 use crate::base::THREADS_MAX;
 use crate::base::bytes;
 use crate::check::layers::Layers;
+use serde_json::{Value, json};
+
 use clap::{ArgAction, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 /// Rewriting logic: reads Maude's language.
@@ -75,6 +77,27 @@ the report). Keys before the first claim are defaults for all.\n\
 Exit codes: 0 every claim holds, or has the verdict that the plan expects, 1 a claim is\n\
 violated, or its verdict differs from the expected one, 2 bad input, 3 unknown, 4 internal\n\
 error; where several are true, the first of 4, 2, 1 and 3.";
+
+/// Do arguments that cannot be understood ask for answers in JSON?
+pub fn wants_json(args: &[OsString]) -> bool {
+    let words: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
+    words.iter().any(|&word| word == "--format=json")
+        || words.windows(2).any(|pair| pair == ["--format", "json"])
+}
+
+/// What is wrong with arguments, as an answer.
+pub fn error_json(args: &[OsString], error: &clap::Error) -> Value {
+    const COMMANDS: [&str; 6] = ["run", "check", "plan", "job", "batch", "search"];
+    let command = args.get(1).and_then(|arg| arg.to_str()).filter(|word| COMMANDS.contains(word));
+    let text = error.to_string();
+    // After an empty line comes how to use it.
+    let (message, hint) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let message = message.trim().trim_start_matches("error: ");
+    json!({
+        "rwl": 1, "command": command, "verdict": null, "severity": "error", "code": "usage", "message": message,
+        "hint": Some(hint.trim()).filter(|hint| !hint.is_empty()),
+    })
+}
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -229,6 +252,9 @@ pub struct CheckArgs {
     /// Also write a page with all verdicts and runs
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Show all steps of long runs
+    #[arg(long)]
+    pub full: bool,
     /// Show the automata of the negated formulas instead of checking
     #[arg(long, value_enum, value_name = "hoa|dot")]
     pub automaton: Option<Automaton>,

@@ -189,10 +189,13 @@ fn list(claims: &[Claim], format: Format, output: &mut Output) {
             text.push_str(&format!("{object}\n"));
             continue;
         }
-        if group != Some(&claim.group)
-            && let Some(heading) = &claim.group
-        {
-            text.push_str(&format!("{heading}\n"));
+        if group != Some(&claim.group) {
+            match &claim.group {
+                Some(heading) => text.push_str(&format!("{heading}\n")),
+                // These would seem to belong to the heading before them.
+                None if group.is_some() => text.push_str("(no heading)\n"),
+                None => {}
+            }
         }
         group = Some(&claim.group);
         text.push_str(&format!("  {}\n      {command}\n", claim.name));

@@ -191,6 +191,7 @@ fn pack(file: &Path, library: &[PathBuf], screen: &mut Output) -> Option<Spec> {
         memory_max: None,
         counterexample: Counterexample::Short,
         time_is_up: Cancel::default(),
+        deadline: None,
         memory_is_up: Cancel::default(),
         resumes: false,
     });

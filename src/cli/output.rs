@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use crate::base::{Cancel, Diagnostic, SourceMap};
 use crate::interp::{Host, LineSink};
-use crate::report::{Answer, CheckReport, Time, Wrapper, diagnostic_json, html_page, render_diagnostic};
+use crate::report::{
+    Answer, CheckReport, Time, Wrapper, diagnostic_json, html_page, overall, render_diagnostic,
+};
 
 use super::args::{Format, When};
 use super::memory;
@@ -26,6 +28,8 @@ pub struct Output {
     paints: bool,
     progress: bool,
     started: Instant,
+    /// Are long runs shown whole?
+    pub shows_all: bool,
     /// What was said about formulas, for a page.
     checks: Vec<CheckReport>,
 }
@@ -130,6 +134,7 @@ impl Output {
             color,
             paints,
             started: Instant::now(),
+            shows_all: false,
             checks: Vec::new(),
         })
     }
@@ -169,6 +174,14 @@ impl Output {
     /// Why answers could not be written, unless the reader has gone.
     pub fn take_failure(&self) -> Option<io::Error> {
         self.sink().failure.take()
+    }
+
+    /// How many formulas hold, if several were checked.
+    pub fn conclude(&mut self) {
+        if self.checks.len() > 1 {
+            let line = format!("\n{}\n", overall(&self.checks));
+            self.text(&line);
+        }
     }
 
     /// A page with all checks so far.
@@ -247,13 +260,21 @@ impl Sink {
 
 impl Host for Output {
     fn answer(&mut self, answer: &Answer) {
+        let text = match (self.format, answer) {
+            (Format::Text, Answer::Check(report)) => {
+                let has_run = |report: &CheckReport| report.counterexample.is_some();
+                // A run would stick to what comes after it.
+                let last = self.checks.last();
+                let gap = last.is_some_and(|last| has_run(last) || has_run(report));
+                let text = report.text_after(&self.checks, self.paints, self.shows_all);
+                if gap { format!("\n{text}") } else { text }
+            }
+            (Format::Text, _) => answer.text(self.paints),
+            (Format::Json, _) => answer.json().map_or_else(String::new, |json| format!("{json}\n")),
+        };
         if let Answer::Check(report) = answer {
             self.checks.push((**report).clone());
         }
-        let text = match self.format {
-            Format::Text => answer.text(self.paints),
-            Format::Json => answer.json().map_or_else(String::new, |json| format!("{json}\n")),
-        };
         let mut sink = self.sink();
         match answer {
             // It breaks its lines itself.

@@ -28,8 +28,13 @@ const SMALL_STACK_BYTES: usize = 1 << 26;
 /// Does what the arguments say.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     memory::prepare();
-    let cli = match Cli::from_args(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::from_args(args.iter().cloned()) {
         Ok(cli) => cli,
+        Err(error) if error.use_stderr() && args::wants_json(&args) => {
+            let _ = writeln!(io::stdout(), "{}", args::error_json(&args, &error));
+            return ExitCode::BadInput;
+        }
         Err(error) => {
             // A reader that has gone needs no help text.
             let _ = error.print();
@@ -206,6 +211,7 @@ fn session(plan: &Plan) -> ExitCode {
             args::Counterexample::Maude => Counterexample::Maude,
         },
         time_is_up: time_is_up.clone(),
+        deadline: time.and_then(|limit| Instant::now().checked_add(limit)),
         memory_is_up: memory_is_up.clone(),
         resumes: interactive,
     };
@@ -255,7 +261,9 @@ fn session(plan: &Plan) -> ExitCode {
             Job::Commands | Job::Plan(_) | Job::Part(_) | Job::Collect(_) => {}
             Job::Search(search) => interpreter.search_once(&mut output, &request(search)),
             Job::Check(check) => {
+                output.shows_all = check.full;
                 interpreter.check_once(&mut output, &check_request(check));
+                output.conclude();
                 if let Some(path) = &check.html
                     && let Err(error) = std::fs::write(path, output.page())
                 {

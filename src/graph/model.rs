@@ -32,6 +32,8 @@ pub struct ModelSetup {
     pub props: Vec<Tree>,
     /// For each of them, if there is a way.
     pub readings: Vec<Option<Reading>>,
+    /// Those that compute nothing.
+    pub light: u64,
     pub cancel: Cancel,
     pub random_seed: u32,
     /// Bytes for the store and the threads' heaps.
@@ -82,6 +84,8 @@ pub struct Model {
     /// outside.
     is_arranged: AtomicBool,
     scouting: Once,
+    /// Propositions that are evaluated.
+    asked: AtomicU64,
     /// Bytes of the threads' own memory.
     worker_bytes: AtomicUsize,
     /// Bytes that all of it may take, if that is less than what the setup allows.
@@ -97,6 +101,7 @@ impl Model {
             epoch: AtomicU64::new(0),
             is_arranged: AtomicBool::new(false),
             scouting: Once::new(),
+            asked: AtomicU64::new(u64::MAX),
             worker_bytes: AtomicUsize::new(0),
             bytes_max: AtomicUsize::new(usize::MAX),
         }
@@ -110,6 +115,11 @@ impl Model {
     /// Whether more states were found than the setup allows, so that somebody had to stop.
     pub fn is_outgrown(&self) -> bool {
         self.setup.states_max.is_some_and(|max| self.store.peek(Store::len) > max)
+    }
+
+    /// From now on only these propositions are evaluated.
+    pub fn ask(&self, props: u64) {
+        self.asked.store(props, Ordering::Relaxed);
     }
 
     /// Bytes of the states and of the threads' own memory.
@@ -286,10 +296,19 @@ impl Ready {
         Ok(is_match)
     }
 
-    /// Which propositions hold in the state that was just opened, and whether it still is.
-    pub(super) fn props(&mut self, setup: &ModelSetup, store: &Store) -> Result<(u64, bool), Interrupt> {
+    /// Which of the propositions that are asked for hold in the state that was just opened, and whether it
+    /// still is.
+    pub(super) fn props(
+        &mut self,
+        setup: &ModelSetup,
+        store: &Store,
+        asked: u64,
+    ) -> Result<(u64, bool), Interrupt> {
         let (mut holds, mut unread) = (0, Vec::new());
         for (bit, reading) in setup.readings.iter().enumerate() {
+            if asked >> bit & 1 == 0 {
+                continue;
+            }
             let value = match reading {
                 Some(reading) => self.read(store, reading)?,
                 None => None,
@@ -370,6 +389,11 @@ impl ModelWorker<'_> {
         }
     }
 
+    /// The propositions that are evaluated.
+    pub(super) fn asked(&self) -> u64 {
+        self.model.asked.load(Ordering::Relaxed)
+    }
+
     /// A state of the store in what is kept.
     pub(super) fn keep(&mut self, root: Root) -> Result<Root, Stop> {
         let copy = |ready: &mut Ready, store: &Store, kept: &Store, sy: &Symbols| {
@@ -412,13 +436,14 @@ impl ModelWorker<'_> {
         out: &mut Vec<(RuleId, State)>,
     ) -> Result<(u64, bool), Stop> {
         let (start, state) = (out.len(), StateId(state));
+        let asked = self.asked();
         let done = self.work(|ready, setup, store| {
             out.truncate(start);
             ready.explorer.open(store, state);
             let props = match known {
                 Some(props) => props,
                 None => {
-                    let (props, is_open) = ready.props(setup, store)?;
+                    let (props, is_open) = ready.props(setup, store, asked)?;
                     if !is_open {
                         ready.explorer.open(store, state);
                     }
@@ -475,9 +500,10 @@ impl Worker for ModelWorker<'_> {
     }
 
     fn props(&mut self, state: State) -> Result<u64, Stop> {
+        let asked = self.asked();
         self.work(|ready, setup, store| {
             ready.explorer.open(store, StateId(state));
-            ready.props(setup, store).map(|(props, _)| Ok(props))
+            ready.props(setup, store, asked).map(|(props, _)| Ok(props))
         })
     }
 
@@ -510,6 +536,14 @@ impl Worker for ModelWorker<'_> {
             }
             Ok(Ok(if has_steps { None } else { deadlock(from, rule, to) }))
         })
+    }
+
+    fn ask(&self, props: u64) {
+        self.model.ask(props);
+    }
+
+    fn light(&self) -> u64 {
+        self.model.setup.light
     }
 
     fn bytes(&self) -> usize {

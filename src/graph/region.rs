@@ -68,10 +68,11 @@ impl Region for ModelRegion<'_> {
         out: &mut Vec<(RuleId, Sprout)>,
     ) -> Result<u64, Stop> {
         let (root, start) = (Root::from_word(state.0), out.len());
+        let asked = self.worker.asked();
         self.worker.work(|ready, setup, store| {
             out.truncate(start);
             ready.explorer.open_root(store, root);
-            let (props, is_open) = ready.props(setup, store)?;
+            let (props, is_open) = ready.props(setup, store, asked)?;
             if !reads(props) {
                 return Ok(Ok(props));
             }

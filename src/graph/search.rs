@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{self, AtomicBool, AtomicU32};
+use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use super::codec::Root;
@@ -256,14 +256,14 @@ impl Search {
                     self.found += u32::from(is_new);
                     return Ok((number, is_new));
                 }
-                Err(Full) => self.grow(1)?,
+                Err(Full) => self.grow(1, 0)?,
             }
         }
     }
 
-    /// Nobody may be at work.
-    fn grow(&mut self, threads: usize) -> Result<(), Interrupt> {
-        self.check_memory(self.store.growth())?;
+    /// Nobody may be at work. A team that is not at its place has so many bytes.
+    fn grow(&mut self, threads: usize, team: usize) -> Result<(), Interrupt> {
+        self.check_memory(self.store.growth() + team)?;
         self.store.grow_on(threads).map_err(|_| Interrupt::Memory)
     }
 
@@ -276,9 +276,7 @@ impl Search {
 
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
-        let team = self.team.iter().flat_map(|team| team.members.iter().map(|member| &member.worker));
-        let workers: usize = team.chain([&self.worker]).map(Explorer::bytes).sum();
-        self.store.bytes() + workers
+        self.store.bytes() + self.worker.bytes() + self.team.as_ref().map_or(0, Team::bytes)
     }
 
     /// Says how far it is.
@@ -307,7 +305,7 @@ impl Search {
         let root = loop {
             match self.worker.root(&self.store, step) {
                 Ok(root) => break root,
-                Err(Full) => self.grow(1)?,
+                Err(Full) => self.grow(1, 0)?,
             }
         };
         let is_initial = !self.is_initial_reached && root == self.store.root(StateId(0)).into();
@@ -459,6 +457,8 @@ impl Search {
             is_initial_reached: AtomicBool::new(self.is_initial_reached),
             interrupt: Mutex::default(),
             watcher: Mutex::new(self.watcher.take()),
+            team_bytes: AtomicUsize::new(team.bytes()),
+            team_max: self.limits.memory_max.map(|all| all.saturating_sub(self.worker.bytes())),
             depth: self.depth,
         };
         let resumes = std::mem::take(&mut self.is_part_open);
@@ -473,7 +473,7 @@ impl Search {
             if !shared.is_full.swap(false, atomic::Ordering::Relaxed) {
                 break Ok(());
             }
-            if let Err(interrupt) = self.grow(self.limits.threads) {
+            if let Err(interrupt) = self.grow(self.limits.threads, team.bytes()) {
                 break Err(interrupt);
             }
         };
@@ -713,6 +713,9 @@ struct Shared {
     is_initial_reached: AtomicBool,
     interrupt: Mutex<Option<Interrupt>>,
     watcher: Mutex<Option<Watcher>>,
+    /// Bytes of the threads' own memory, and how many they may have together with the store.
+    team_bytes: AtomicUsize,
+    team_max: Option<usize>,
     depth: u64,
 }
 
@@ -736,6 +739,14 @@ impl Shared {
         }
     }
 
+    /// Takes note of how much memory a thread has now, and had when it said so last.
+    fn check_memory(&self, store: &Store, now: usize, before: usize) -> Result<(), Interrupt> {
+        let Some(limit) = self.team_max else { return Ok(()) };
+        let more = now.wrapping_sub(before);
+        let all = self.team_bytes.fetch_add(more, atomic::Ordering::Relaxed).wrapping_add(more);
+        if all + store.bytes() > limit { Err(Interrupt::Memory) } else { Ok(()) }
+    }
+
     fn stop(&self, interrupt: Interrupt) {
         self.interrupt.lock().expect("nobody panicked").get_or_insert(interrupt);
         self.is_full.store(true, atomic::Ordering::Relaxed);
@@ -746,7 +757,11 @@ impl Team {
     fn new(theory: &Arc<Theory>, limits: &Limits, tried: &Arc<Tried>) -> Result<Team, Interrupt> {
         let pool = pool(limits.threads, "search").ok_or(Interrupt::Memory)?;
         let member = || {
-            let mut worker = Explorer::new(theory.clone(), limits.cancel.clone());
+            let mut machine = Machine::new(theory.clone(), limits.cancel.clone());
+            if let Some(bytes) = limits.memory_max {
+                machine.memory_max = (bytes / 4 / limits.threads).min(machine.memory_max);
+            }
+            let mut worker = Explorer::with(machine);
             worker.machine.share_trials(tried);
             worker.share();
             Box::new(Member { worker, tally: Tally::default(), pending: Pending::default() })
@@ -754,6 +769,10 @@ impl Team {
         // Each thread makes one: what it allocates is apart from what others do.
         let members = pool.broadcast(|_| member());
         Ok(Team { pool, members })
+    }
+
+    fn bytes(&self) -> usize {
+        self.members.iter().map(|member| member.worker.bytes()).sum()
     }
 
     /// Explores until the level is done, the store is full, or someone is interrupted.
@@ -781,6 +800,7 @@ impl Explorer {
     ) -> Result<(), Interrupt> {
         let is_full = || shared.is_full.load(atomic::Ordering::Relaxed);
         let mut fired: Vec<u32> = Vec::new();
+        let mut bytes = self.bytes();
         tally.fired.resize(self.machine.theory.module.rules.len(), 0);
         while !is_full() && self.flush(store, shared, pending) {
             let Some((first, end)) = shared.take() else { break };
@@ -798,6 +818,8 @@ impl Explorer {
                 fired.iter().for_each(|&rule| tally.fired[rule as usize] += 1);
             }
             shared.tell(store.len());
+            let before = std::mem::replace(&mut bytes, self.bytes());
+            shared.check_memory(store, bytes, before)?;
             if self.machine.cancel().is_raised() {
                 return Err(Interrupt::Cancelled);
             }

@@ -90,6 +90,14 @@ pub trait Worker {
         }
     }
 
+    /// From now on only these propositions are asked for, by all workers; others may be said to be false.
+    fn ask(&self, _props: u64) {}
+
+    /// Propositions that take so little that they are asked for before somebody needs them, and that end.
+    fn light(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Bytes that the whole system takes, all threads together.
     fn bytes(&self) -> usize {
         0

@@ -207,9 +207,9 @@ impl Interpreter {
                 // What is on the heap of an interrupted machine is of no use to anyone.
                 self.compiled.remove(&module.name);
                 self.last = Last::Broken;
-                self.stopped(host, command, interrupt);
+                let reason = self.say_stopped(host, Some(command.span), interrupt, true);
                 let (module, effort) = (module.name.to_string(), self.effort(rewrites, time));
-                host.answer(&Answer::Partial { command: "reduce", module, effort, term: None });
+                host.answer(&Answer::Partial { command: "reduce", module, effort, reason, term: None });
             }
         }
     }

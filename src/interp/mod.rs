@@ -25,6 +25,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
@@ -130,8 +131,9 @@ pub struct Setup {
     pub memory_max: Option<usize>,
     /// Which runs show violations of formulas.
     pub counterexample: Counterexample,
-    /// Raised together with `cancel` when the time is up.
+    /// Raised together with `cancel` when the time is up, which is then.
     pub time_is_up: Cancel,
+    pub deadline: Option<Instant>,
     /// Raised together with `cancel` when the process has too much memory; cleared when a command
     /// begins.
     pub memory_is_up: Cancel,
@@ -425,6 +427,17 @@ impl Interpreter {
 
     /// The same, for what no command asked for.
     fn stopped_at(&mut self, host: &mut dyn Host, place: Option<Span>, interrupt: Interrupt) {
+        self.say_stopped(host, place, interrupt, false);
+    }
+
+    /// The same; an answer may follow that says how far it came. Returns why it was.
+    fn say_stopped(
+        &mut self,
+        host: &mut dyn Host,
+        place: Option<Span>,
+        interrupt: Interrupt,
+        is_followed: bool,
+    ) -> &'static str {
         let interrupt = self.reason(interrupt);
         match interrupt {
             Interrupt::Depth => self.status.gave_up = true,
@@ -433,13 +446,14 @@ impl Interpreter {
         self.setup.cancel.clear();
         let (word, message) = match interrupt {
             Interrupt::Cancelled => {
-                host.answer(&Answer::Stopped("Interrupted."));
-                return;
+                host.answer(&Answer::Interrupted { is_followed });
+                return interrupt.text();
             }
             Interrupt::Depth => ("nested-too-deeply", "`=>` conditions are nested too deeply"),
             Interrupt::Memory => ("memory-limit", "the command used up the memory it may use"),
             Interrupt::Time => ("time-limit", "the command used up the time it may use"),
         };
         self.say(host, &Diagnostic::new(Severity::Warning, word, message, place).label("stopped"));
+        interrupt.text()
     }
 }

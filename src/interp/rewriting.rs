@@ -181,8 +181,8 @@ impl Interpreter {
                 self.last = super::Last::Rewriting(rewriting);
             }
             Err(interrupt) => {
-                self.stopped(host, command, interrupt);
-                self.say_reached(host, rewriting, interrupt, time);
+                let reason = self.say_stopped(host, Some(command.span), interrupt, true);
+                self.say_reached(host, rewriting, (interrupt, reason), time);
             }
         }
     }
@@ -193,7 +193,7 @@ impl Interpreter {
         &mut self,
         host: &mut dyn Host,
         mut rewriting: Box<Rewriting>,
-        interrupt: Interrupt,
+        (interrupt, reason): (Interrupt, &'static str),
         time: Time,
     ) {
         if let Rewriting { machine, way: Way::Fair(fair), .. } = &mut *rewriting {
@@ -204,7 +204,8 @@ impl Interpreter {
         effort.rules = machine.rule_rewrites;
         let (tree, sort) = (machine.to_tree(machine.kept[0]), machine.sort_of(machine.kept[0]));
         let term = Some((module.signature.sorts.name(sort).to_string(), self.print(module, &tree)));
-        host.answer(&Answer::Partial { command: way.word(), module: module.name.to_string(), effort, term });
+        let (command, module) = (way.word(), module.name.to_string());
+        host.answer(&Answer::Partial { command, module, effort, reason, term });
         if interrupt == Interrupt::Cancelled {
             // The machine stopped in the middle of its work.
             let is_traced = rewriting.is_traced;

@@ -263,9 +263,9 @@ impl Interpreter {
         searching.search.watcher = None;
         let effort = self.search_effort(&searching, since(start, host.time()));
         if let Some(interrupt) = interrupted {
-            self.stopped_at(host, place, interrupt);
-            let depth = searching.search.depth();
-            host.answer(&Answer::Reached { effort, depth, is_reported: searching.report.is_some() });
+            let reason = self.say_stopped(host, place, interrupt, true);
+            let (depth, is_reported) = (searching.search.depth(), searching.report.is_some());
+            host.answer(&Answer::Reached { effort, depth, reason, is_reported });
         } else if searching.is_over {
             let (any, is_reported) = (searching.count > 0, searching.report.is_some());
             host.answer(&Answer::Searched { count: searching.count, any, effort, is_reported });
@@ -328,12 +328,7 @@ impl Interpreter {
         report.is_exhaustive = is_exhaustive;
         report.threads = self.setup.threads;
         report.peak_memory = host.peak_memory();
-        report.reason = interrupted.map(|interrupt| match self.reason(interrupt) {
-            Interrupt::Memory => "the memory limit was reached",
-            Interrupt::Depth => "`=>` conditions are nested too deeply",
-            Interrupt::Cancelled => "interrupted",
-            Interrupt::Time => "the time limit was reached",
-        });
+        report.reason = interrupted.map(|interrupt| self.reason(interrupt).text());
         host.answer(&Answer::SearchReport(Box::new(report)));
         self.say_all(host, warnings);
     }

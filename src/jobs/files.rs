@@ -174,7 +174,7 @@ fn write(path: &Path, kind: &str, fields: Value) -> Result<String, JobsError> {
     if let Value::Object(fields) = fields {
         object.extend(fields);
     }
-    sealed::write(path, &Value::Object(object))
+    sealed::write(path, Value::Object(object))
 }
 
 /// Reads an object of a kind, as this version of the program writes it.
@@ -212,23 +212,28 @@ fn list<T>(value: &Value, item: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> 
 }
 
 impl Plan {
-    pub fn write(&self, directory: &Path) -> Result<(), JobsError> {
-        let claim = |claim: &Claim| match claim {
+    /// Boundaries may take much memory, so they are gone after this.
+    pub fn write(&mut self, directory: &Path) -> Result<(), JobsError> {
+        let claim = |claim: &mut Claim| match claim {
             Claim::Answered { verdict, json, text } => {
                 json!({"verdict": verdict.text(), "json": json, "text": text})
             }
             Claim::Batch(report) => json!({"batch": report.saved()}),
             Claim::Layered { question, system, boundaries, spent } => {
-                json!({"question": question.json(), "system": system, "spent": spent.json(),
-                    "boundaries": boundaries.iter().map(|bytes| hex(bytes)).collect::<Vec<String>>()})
+                let mut object =
+                    json!({"question": question.json(), "system": system, "spent": spent.json()});
+                // The macro would copy them.
+                let texts = std::mem::take(boundaries).into_iter().map(|bytes| hex(&bytes));
+                object["boundaries"] = texts.map(Value::from).collect();
+                object
             }
         };
         let entry = |Entry { digest, claim, first }: &Entry| json!({"digest": digest, "claim": claim, "first": first});
-        let fields = json!({
+        let mut fields = json!({
             "spec": self.spec.json(),
-            "claims": self.claims.iter().map(claim).collect::<Vec<Value>>(),
             "jobs": self.jobs.iter().map(entry).collect::<Vec<Value>>(),
         });
+        fields["claims"] = self.claims.iter_mut().map(claim).collect();
         write(&directory.join(PLAN), "plan", fields).map(|_| ())
     }
 
@@ -412,7 +417,7 @@ mod tests {
         fs::create_dir_all(&directory).unwrap();
         let refused = |object: Value| {
             let path = job_path(&directory, 1);
-            sealed::write(&path, &object).unwrap();
+            sealed::write(&path, object).unwrap();
             Job::read(&path).unwrap_err().to_string().split_once(": ").map(|(_, why)| why.to_owned())
         };
         let said = refused(json!({"kind": "job", "version": "0.0.1"})).unwrap();

@@ -33,10 +33,10 @@ pub struct Order<'a> {
 /// Goes through the first layers and writes the jobs, then the plan: without it there are no jobs
 /// that anyone waits for.
 pub fn make(interpreter: &mut Interpreter, host: &mut dyn Host, order: &Order, spec: Spec) {
-    let Some(planned) = interpreter.plan_once(host, order.request, order.layers, order.pieces) else {
+    let Some(mut planned) = interpreter.plan_once(host, order.request, order.layers, order.pieces) else {
         return;
     };
-    let plan = match write(order, spec, &planned) {
+    let plan = match write(order, spec, &mut planned) {
         Ok(plan) => plan,
         Err(error) => return fail(interpreter, host, &error),
     };
@@ -48,14 +48,14 @@ pub fn make(interpreter: &mut Interpreter, host: &mut dyn Host, order: &Order, s
     host.answer(&next(order.directory, plan.jobs.len()));
 }
 
-fn write(order: &Order, spec: Spec, planned: &[Planned]) -> Result<Plan, JobsError> {
+fn write(order: &Order, spec: Spec, planned: &mut [Planned]) -> Result<Plan, JobsError> {
     let count = planned.iter().map(|claim| match claim {
         Planned::Open(open) => open.frontier.pieces.len(),
         Planned::Answered(_) => 0,
     });
     let count = count.sum();
     let mut plan = Plan { spec, claims: Vec::new(), jobs: Vec::new() };
-    for (number, claim) in planned.iter().enumerate() {
+    for (number, claim) in planned.iter_mut().enumerate() {
         let open = match claim {
             Planned::Answered(report) => {
                 let (json, text) = (report.json(), report.text(false));
@@ -66,7 +66,7 @@ fn write(order: &Order, spec: Spec, planned: &[Planned]) -> Result<Plan, JobsErr
         };
         let CheckRequest { module, init, .. } = order.request.clone();
         let question = Question { module, init, formula: open.formula.clone() };
-        for piece in &open.frontier.pieces {
+        for piece in &mut open.frontier.pieces {
             let job = Job {
                 number: plan.jobs.len() + 1,
                 count,
@@ -76,7 +76,7 @@ fn write(order: &Order, spec: Spec, planned: &[Planned]) -> Result<Plan, JobsErr
                     system: open.system.clone(),
                     states: piece.states,
                     pairs: piece.pairs,
-                    piece: piece.bytes.clone(),
+                    piece: std::mem::take(&mut piece.bytes),
                 }),
                 digest: String::new(),
             };
@@ -87,7 +87,7 @@ fn write(order: &Order, spec: Spec, planned: &[Planned]) -> Result<Plan, JobsErr
         plan.claims.push(Claim::Layered {
             question,
             system: open.system.clone(),
-            boundaries: open.frontier.boundaries.clone(),
+            boundaries: std::mem::take(&mut open.frontier.boundaries),
             spent: Spent { states, rewrites, time, peak_memory },
         });
     }

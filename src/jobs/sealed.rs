@@ -18,15 +18,19 @@ const HEAD: &str = "{\"digest\":\"";
 const NECK: &str = "\",";
 
 /// Writes an object that is not empty; gives its digest.
-pub fn write(path: &Path, object: &Value) -> Result<String, JobsError> {
-    let text = object.to_string();
-    let body = format!("{}\n", text.strip_prefix('{').expect("an object begins with a brace"));
+pub fn write(path: &Path, object: Value) -> Result<String, JobsError> {
+    let mut text = object.to_string();
+    // It may be large.
+    drop(object);
+    text.push('\n');
+    let body = text.strip_prefix('{').expect("an object begins with a brace");
     let seal = digest(body.as_bytes());
     let write = || {
         let beside = beside(path);
         let mut file = File::create_new(&beside)?;
         let written = file
-            .write_all(format!("{HEAD}{seal}{NECK}{body}").as_bytes())
+            .write_all(format!("{HEAD}{seal}{NECK}").as_bytes())
+            .and_then(|()| file.write_all(body.as_bytes()))
             .and_then(|()| file.sync_all())
             .and_then(|()| fs::rename(&beside, path));
         if written.is_err() {
@@ -92,7 +96,7 @@ mod tests {
         let path = directory.join("file");
         assert_eq!(read(&path), Ok(None));
         let object = json!({"number": 1, "text": "two\nlines", "bytes": hex(&[0, 255, 18])});
-        let seal = write(&path, &object).unwrap();
+        let seal = write(&path, object.clone()).unwrap();
         let (found, found_seal) = read(&path).unwrap().unwrap();
         assert_eq!((&found["text"], found_seal), (&object["text"], seal));
         assert_eq!(unhex(found["bytes"].as_str().unwrap()), Some(vec![0, 255, 18]));
@@ -108,11 +112,11 @@ mod tests {
             assert!(read(&path).is_err(), "{length} bytes");
         }
         // What is written later replaces it; nothing else stays.
-        write(&path, &object).unwrap();
+        write(&path, object.clone()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), good);
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
         fs::remove_dir_all(&directory).unwrap();
-        assert!(matches!(write(&path, &object), Err(JobsError::Io(..))));
+        assert!(matches!(write(&path, object), Err(JobsError::Io(..))));
     }
 
     #[test]

@@ -65,6 +65,7 @@ pub enum Answer {
     Reached {
         effort: Effort,
         depth: u64,
+        reason: &'static str,
         is_reported: bool,
     },
     SearchReport(Box<SearchReport>),
@@ -90,12 +91,15 @@ pub enum Answer {
         command: &'static str,
         module: String,
         effort: Effort,
+        reason: &'static str,
         term: Option<(String, String)>,
     },
     /// Text of `show`, `pwd`, tracing ...
     Text(String),
-    /// The command was stopped before its end, and why.
-    Stopped(&'static str),
+    /// The command was interrupted. Does an answer follow that says how far it came?
+    Interrupted {
+        is_followed: bool,
+    },
 }
 
 /// One solution of a matching problem.
@@ -218,7 +222,7 @@ impl Answer {
                 effort.text() + &reached.unwrap_or_default()
             }
             Answer::Text(text) => text.clone(),
-            Answer::Stopped(reason) => format!("{reason}\n"),
+            Answer::Interrupted { .. } => "Interrupted.\n".to_owned(),
         }
     }
 
@@ -245,14 +249,15 @@ impl Answer {
             }
             Answer::Found(Found { is_reported: true, .. })
             | Answer::Searched { is_reported: true, .. }
-            | Answer::Reached { is_reported: true, .. } => return None,
+            | Answer::Reached { is_reported: true, .. }
+            | Answer::Interrupted { is_followed: true } => return None,
             Answer::Found(found) => json!({"rwl": 1, "solution": found.json()}),
             Answer::Searched { count, effort, .. } => json!({
                 "rwl": 1, "command": "search", "solutions": count, "states": effort.states,
                 "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
             }),
-            Answer::Reached { effort, depth, .. } => json!({
-                "rwl": 1, "command": "search", "states": effort.states, "depth": depth,
+            Answer::Reached { effort, depth, reason, .. } => json!({
+                "rwl": 1, "command": "search", "stopped": reason, "states": effort.states, "depth": depth,
                 "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
             }),
             Answer::SearchReport(report) => report.json(),
@@ -263,13 +268,13 @@ impl Answer {
             Answer::Analyzed(analysis) => analysis.json(),
             Answer::Job(report) => report.json(),
             Answer::Saved { json, .. } => json.clone(),
-            Answer::Partial { command, module, effort, term } => json!({
-                "rwl": 1, "command": command, "module": module,
+            Answer::Partial { command, module, effort, reason, term } => json!({
+                "rwl": 1, "command": command, "module": module, "stopped": reason,
                 "sort": term.as_ref().map(|(sort, _)| sort), "reached": term.as_ref().map(|(_, term)| term),
                 "rewrites": effort.rewrites, "seconds": effort.time.real.as_secs_f64(),
             }),
             Answer::Text(text) => json!({"rwl": 1, "text": text}),
-            Answer::Stopped(reason) => json!({"rwl": 1, "stopped": reason}),
+            Answer::Interrupted { is_followed: false } => json!({"rwl": 1, "stopped": "interrupted"}),
         })
     }
 }

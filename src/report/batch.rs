@@ -57,6 +57,27 @@ impl ClaimReport {
         self.answer["reason"].as_str()
     }
 
+    /// What has to be known beside the verdict: the fairness that it needs, and why it may say little.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let list = |key: &str| {
+            let words = self.answer[key].as_array().into_iter().flatten().filter_map(Value::as_str);
+            words.collect::<Vec<_>>().join(", ")
+        };
+        let mut out = Vec::new();
+        for (kind, key) in [("weak", "fair_weak"), ("strong", "fair_strong")] {
+            let labels = list(key);
+            if !labels.is_empty() {
+                out.push(format!("assuming {kind} fairness: {labels}"));
+            }
+        }
+        out.extend(self.answer["vacuity"].as_str().map(|why| format!("vacuous: {why}")));
+        let absent = list("never_true");
+        if !absent.is_empty() {
+            out.push(format!("never true in any reachable state: {absent}"));
+        }
+        out
+    }
+
     /// The object of `rwl check`, under the claim's name, and what the plan adds to it.
     pub fn json(&self) -> Value {
         let mut object = self.answer.clone();
@@ -108,6 +129,9 @@ impl ClaimReport {
         }
         if let Some(reason) = self.reason() {
             let _ = write!(out, " ({reason})");
+        }
+        for remark in self.remarks() {
+            let _ = write!(out, ", {remark}");
         }
         out
     }
@@ -291,8 +315,11 @@ fn table(out: &mut String, group: &Group, paint: &Paint) {
     }
 }
 
-/// What is to be said about a claim that did not come out as it should.
+/// What is to be said about a claim, above all where it did not come out as it should.
 fn notes(out: &mut String, claim: &ClaimReport) {
+    for remark in claim.remarks() {
+        let _ = writeln!(out, "    {remark}");
+    }
     if let Some(reason) = claim.reason() {
         let _ = writeln!(out, "    {reason}");
     }

@@ -57,9 +57,9 @@ fn row(out: &mut String, group: &Group, claim: &ClaimReport) {
         let _ = write!(out, "<td class=\"reference\">{}</td>", escaped(cell));
     }
     out.push_str("</tr>\n");
-    if let Some(reason) = claim.reason() {
-        let width = own.len() + reference.len();
-        let _ = writeln!(out, "<tr class=\"note\"><td colspan=\"{width}\">{}</td></tr>", escaped(reason));
+    let width = own.len() + reference.len();
+    for note in claim.remarks().iter().map(String::as_str).chain(claim.reason()) {
+        let _ = writeln!(out, "<tr class=\"note\"><td colspan=\"{width}\">{}</td></tr>", escaped(note));
     }
 }
 
@@ -78,11 +78,16 @@ fn details(claim: &ClaimReport, name: &str) -> String {
     let run = &answer["counterexample"];
     if run.is_object() {
         out.push_str("<ol class=\"path\" start=\"0\">");
+        let mut number = 0;
         for (part, class) in [("prefix", ""), ("cycle", " class=\"cycle\"")] {
             for step in run[part].as_array().into_iter().flatten() {
                 let word = |value: &Value| escaped(value.as_str().unwrap_or_default());
                 let (state, rule) = (word(&step["state"]), word(&step["rule"]));
-                let _ = write!(out, "<li{class}><code>{state}</code> <b class=\"rule\">{rule}</b></li>");
+                let _ = write!(
+                    out,
+                    "<li{class}><b>{number}</b> <code>{state}</code> <b class=\"rule\">{rule}</b></li>"
+                );
+                number += 1;
             }
         }
         out.push_str("</ol>");

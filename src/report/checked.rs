@@ -20,6 +20,8 @@ pub struct CheckReport {
     pub is_vacuous: bool,
     /// The latter.
     pub is_valid: bool,
+    /// Propositions that are never true, if the formula does not say that they never are.
+    pub absent: Vec<String>,
     /// Why it is unknown.
     pub reason: Option<String>,
     /// Which runs count: labels of rules that they are fair to.
@@ -101,17 +103,24 @@ pub struct End {
 impl CheckReport {
     /// `violated: safety = [] ~ wrong`, the numbers, and the run with what changes at each step.
     pub fn text(&self, color: bool) -> String {
+        self.text_after(&[], color, false)
+    }
+
+    /// The same after others: a run that was shown with one of them is not shown again. Long ones are abbreviated
+    /// unless all of them is to be seen.
+    pub fn text_after(&self, others: &[CheckReport], color: bool, is_full: bool) -> String {
         let paint = Paint(color);
         let name = self.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
         let mut out =
             format!("{}: {name}{}\n", paint.put(self.verdict.colour(), self.verdict.text()), self.formula);
-        for (kind, labels) in [("weak", &self.fair_weak), ("strong", &self.fair_strong)] {
-            if !labels.is_empty() {
-                let _ = writeln!(out, "assuming {kind} fairness: {}", labels.join(", "));
-            }
+        for (kind, labels) in self.fairness() {
+            let _ = writeln!(out, "assuming {kind} fairness: {labels}");
         }
         if let Some(why) = self.vacuity() {
             let _ = writeln!(out, "vacuous: {why}");
+        }
+        if let Some(note) = self.absence() {
+            let _ = writeln!(out, "note: {note}");
         }
         if let Some(reason) = &self.reason {
             let _ = writeln!(out, "reason: {reason}");
@@ -124,9 +133,21 @@ impl CheckReport {
         }
         out.push_str(&self.layers_text());
         if let Some(run) = &self.counterexample {
-            let _ = write!(out, "\n{}\n{}", run.summary(), run.text(&paint));
+            let is_same =
+                |other: &&CheckReport| other.counterexample.as_ref().is_some_and(|o| o.is_same(run));
+            match others.iter().find(is_same) {
+                Some(other) => {
+                    let _ = writeln!(out, "\nThe run is the same as for {}.", other.label());
+                }
+                None => drop(write!(out, "\n{}\n{}", run.summary(), run.text(&paint, is_full))),
+            }
         }
         out
+    }
+
+    /// What it is called for short.
+    pub fn label(&self) -> &str {
+        self.name.as_ref().unwrap_or(&self.formula)
     }
 
     /// The depth of each layer, as one gives them.
@@ -143,6 +164,21 @@ impl CheckReport {
             (true, false) => Some("what has to be followed by something never happens"),
             (true, true) => Some("no system can violate it"),
         }
+    }
+
+    /// Which runs count: `weak` or `strong`, and labels.
+    pub fn fairness(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let all = [("weak", &self.fair_weak), ("strong", &self.fair_strong)];
+        all.into_iter()
+            .filter(|(_, labels)| !labels.is_empty())
+            .map(|(kind, labels)| (kind, labels.join(", ")))
+    }
+
+    /// What is said of propositions that are never true.
+    pub fn absence(&self) -> Option<String> {
+        let verb = if self.absent.len() == 1 { "is" } else { "are" };
+        (!self.absent.is_empty())
+            .then(|| format!("{} {verb} never true in any reachable state", self.absent.join(", ")))
     }
 
     /// A line for each layer, and one for each state where it ends; those where a violation may have
@@ -194,7 +230,8 @@ impl CheckReport {
         };
         json!({
             "rwl": 1, "command": "check", "name": self.name, "module": self.module, "init": self.init,
-            "formula": self.formula, "verdict": self.verdict.text(), "vacuous": self.is_vacuous,
+            "formula": self.formula, "verdict": self.verdict.text(), "vacuous": self.is_vacuous, "vacuity": self.vacuity(),
+            "never_true": self.absent,
             "reason": self.reason, "fair_weak": self.fair_weak, "fair_strong": self.fair_strong,
             "states": self.states, "transitions": self.transitions,
             "rewrites": self.rewrites, "seconds": self.time.real.as_secs_f64(),
@@ -205,6 +242,31 @@ impl CheckReport {
         })
     }
 }
+
+/// `1 holds, 2 violated (f1, f3), 1 unknown (f2)`
+pub fn overall(reports: &[CheckReport]) -> String {
+    let part = |verdict: Verdict, word: &str| {
+        let labels: Vec<&str> =
+            reports.iter().filter(|report| report.verdict == verdict).map(CheckReport::label).collect();
+        match (labels.len(), verdict) {
+            (0, _) => None,
+            (count, Verdict::Holds) => Some(format!("{count} {word}")),
+            (count, _) if count > LABELS_MAX => Some(format!("{count} {word}")),
+            (count, _) => Some(format!("{count} {word} ({})", labels.join(", "))),
+        }
+    };
+    let hold = if reports.iter().filter(|report| report.verdict == Verdict::Holds).count() == 1 {
+        "holds"
+    } else {
+        "hold"
+    };
+    let parts =
+        [part(Verdict::Holds, hold), part(Verdict::Violated, "violated"), part(Verdict::Unknown, "unknown")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// More are only counted.
+const LABELS_MAX: usize = 12;
 
 /// Lines that fit on a screen, broken after commas.
 fn folded(text: &str) -> Vec<String> {
@@ -264,7 +326,7 @@ pub(super) mod tests {
 
     fn run_text(steps: Vec<Step>, back: Option<usize>) -> String {
         let run = Run { steps, back };
-        format!("{}\n{}", run.summary(), run.text(&Paint(false)))
+        format!("{}\n{}", run.summary(), run.text(&Paint(false), false))
     }
 
     #[test]
@@ -281,6 +343,41 @@ A run of 1 step into a cycle of 3 steps that repeats for ever:
  +- 1  exit  locked: true -> false, pc[p2]: cs -> rs
 ";
         assert_eq!(violated().text(false), expected);
+    }
+
+    #[test]
+    fn runs_are_shown_once() {
+        let first = CheckReport { name: Some("f1".to_owned()), ..violated() };
+        let text = violated().text_after(std::slice::from_ref(&first), false, false);
+        assert!(text.ends_with("0.01s, 8 MB\n\nThe run is the same as for f1.\n"), "{text}");
+        let other =
+            CheckReport { counterexample: Some(Run { steps: vec![step("a", "", "")], back: None }), ..first };
+        assert_eq!(violated().text_after(&[other], false, false), violated().text(false));
+    }
+
+    #[test]
+    fn long_runs_fit_on_a_screen() {
+        let steps: Vec<Step> = (0..200).map(|i| step(&format!("n: {i} & k: 0"), "inc", "p")).collect();
+        let run = Run { steps, back: Some(150) };
+        let text = run.text(&Paint(false), false);
+        assert_eq!(text.lines().count(), 1 + 2 * (10 + 1 + 10));
+        let expected = "      10  inc  n: 9 -> 10
+     ... 130 steps are left out; --full shows all
+      141  inc  n: 141, k: 0 |= p
+";
+        let shape = |text: &str| text.replace(' ', "");
+        assert!(shape(&text).contains(&shape(expected)), "{text}");
+        assert!(shape(&text).ends_with("|199incn:198->199\n+-150incn:199->150\n"), "{text}");
+        assert_eq!(run.text(&Paint(false), true).lines().count(), 201);
+    }
+
+    #[test]
+    fn all_verdicts_in_a_line() {
+        let named = |name: &str, report: CheckReport| CheckReport { name: Some(name.to_owned()), ..report };
+        let unknown = CheckReport { verdict: Verdict::Unknown, ..holding() };
+        let all = [named("f1", violated()), named("f2", unknown), violated(), holding()];
+        assert_eq!(overall(&all), "1 holds, 2 violated (f1, inWs1 |-> inCs1), 1 unknown (f2)");
+        assert_eq!(overall(&[holding(), holding()]), "2 hold");
     }
 
     #[test]

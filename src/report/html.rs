@@ -3,25 +3,20 @@
 
 use std::fmt::Write as _;
 
-use super::checked::{CheckReport, Layer, Verdict};
+use super::checked::{CheckReport, Layer, overall};
 use super::run::Run;
 use super::timeline::{Row, rows};
 
 /// A page about these checks.
 pub fn page(reports: &[CheckReport]) -> String {
     let title = match reports {
-        [one] => format!("{}: {}", one.verdict.text(), one.name.as_ref().unwrap_or(&one.formula)),
-        _ => {
-            let count = |verdict| reports.iter().filter(|report| report.verdict == verdict).count();
-            format!(
-                "{} hold, {} violated, {} unknown",
-                count(Verdict::Holds),
-                count(Verdict::Violated),
-                count(Verdict::Unknown)
-            )
-        }
+        [one] => format!("{}: {}", one.verdict.text(), one.label()),
+        _ => overall(reports),
     };
     let mut out = String::new();
+    if reports.len() > 1 {
+        let _ = writeln!(out, "<p><b>{}</b></p>", escaped(&title));
+    }
     for report in reports {
         section(&mut out, report);
     }
@@ -48,6 +43,12 @@ fn section(out: &mut String, report: &CheckReport) {
     );
     if let Some(why) = report.vacuity() {
         let _ = writeln!(out, "<p>Vacuous: {why}.</p>");
+    }
+    if let Some(note) = report.absence() {
+        let _ = writeln!(out, "<p>{}.</p>", escaped(&note));
+    }
+    for (kind, labels) in report.fairness() {
+        let _ = writeln!(out, "<p>Assuming {kind} fairness: <code>{}</code></p>", escaped(&labels));
     }
     if let Some(reason) = &report.reason {
         let _ = writeln!(out, "<p>Reason: {}</p>", escaped(reason));
@@ -210,7 +211,7 @@ mod tests {
                 page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
             assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
         }
-        assert!(page.contains("<title>1 hold, 1 violated, 0 unknown</title>"));
+        assert!(page.contains("<title>1 holds, 1 violated (&lt;script&gt;&quot;&amp;&quot;)</title>"));
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub fn layers_verdict(report: &CheckReport) -> String {
 /// The formula that is violated and the run, as a term; readable once more if that is asked for.
 pub fn layers_counterexample(report: &CheckReport, color: bool) -> String {
     let run = report.counterexample.as_ref();
-    let run = run.map(|run| format!("\n{}\n{}", run.summary(), run.text(&Paint(color))));
+    let run = run.map(|run| format!("\n{}\n{}", run.summary(), run.text(&Paint(color), false)));
     counterexample(report) + &run.unwrap_or_default()
 }
 

@@ -19,7 +19,7 @@ mod wrap;
 
 pub use answer::{Answer, Effort, Matcher, Time, diagnostic_json, substitution_text};
 pub use batch::{BatchReport, ClaimReport, Ended};
-pub use checked::{CheckReport, End, Layer, Verdict};
+pub use checked::{CheckReport, End, Layer, Verdict, overall};
 pub use graph::graph;
 pub use html::page as html_page;
 pub use job::JobReport;

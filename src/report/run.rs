@@ -62,8 +62,25 @@ impl Run {
         }
     }
 
-    /// One line per step where it fits: number, rule, changes, and the propositions if others are true.
-    pub(super) fn text(&self, paint: &Paint) -> String {
+    /// Do they go through the same states by the same rules?
+    pub fn is_same(&self, other: &Run) -> bool {
+        let steps = |run: &Run| run.steps.len();
+        let mut both = self.steps.iter().zip(&other.steps);
+        self.back == other.back
+            && steps(self) == steps(other)
+            && both.all(|(one, other)| one.state == other.state && one.rule == other.rule)
+    }
+
+    /// Is the line of a step left out, unless all are to be seen? The first and the last lines of a long part are not.
+    fn is_left_out(&self, at: usize) -> bool {
+        let back = self.back.unwrap_or(self.steps.len());
+        let (start, end) = if at < back { (0, back) } else { (back, self.steps.len()) };
+        end - start > PART_MAX && (start + ENDS..end - ENDS).contains(&at)
+    }
+
+    /// One line per step where it fits: number, rule, changes, and the propositions if others are true. The middle of
+    /// a long run is left out unless all of it is to be seen.
+    pub(super) fn text(&self, paint: &Paint, is_full: bool) -> String {
         let labels = self.steps.iter().filter_map(|step| step.rule.as_deref());
         let widths = labels.map(|label| label.chars().count()).filter(|&width| width <= LABEL_MAX);
         let digits = self.steps.len().to_string().len();
@@ -79,8 +96,13 @@ impl Run {
             parts.push((first.state.clone(), ""));
         }
         lines.put((mark(0), 0, ""), parts, Some(&first.props[..]).filter(|props| !props.is_empty()));
+        let mut left_out = 0;
         for (at, step) in self.steps.iter().enumerate() {
             let Some(next) = self.next(at) else { break };
+            if !is_full && self.is_left_out(at) {
+                left_out += 1;
+                continue;
+            }
             let mut parts: Vec<(String, &str)> =
                 self.changes(at).iter().map(|c| (c.text(), colour(c))).collect();
             if parts.is_empty() {
@@ -89,8 +111,22 @@ impl Run {
                 let text = if is_same { "nothing changes" } else { &self.steps[next].state };
                 parts.push((text.to_owned(), "2"));
             }
+            let is_after_gap = left_out > 0;
+            if is_after_gap {
+                let bar = if mark(at) == "| " { "|" } else { " " };
+                let note = format!("... {left_out} steps are left out; --full shows all");
+                let _ = writeln!(lines.out, " {}  {}", paint.put("36", bar), paint.put("2", &note));
+                left_out = 0;
+                // What was before is not on the screen.
+                let now = &self.steps[next];
+                parts = now.components.iter().map(|part| (part.clone(), "")).collect();
+                if parts.is_empty() {
+                    parts.push((now.state.clone(), ""));
+                }
+            }
             let mark = if next > at { mark(next) } else { "+-" };
-            let props = Some(&self.steps[next].props[..]).filter(|&props| props != step.props);
+            let props = Some(&self.steps[next].props[..])
+                .filter(|&props| is_after_gap && !props.is_empty() || props != step.props);
             lines.put((mark, next, step.rule.as_deref().unwrap_or("")), parts, props);
         }
         lines.out
@@ -109,6 +145,9 @@ impl Run {
 
 /// How Maude calls the step of a state that no rule applies to.
 const DEADLOCK: &str = "deadlock";
+/// Parts of a run with more lines than this are not shown whole, but for so many lines at both ends.
+const PART_MAX: usize = 30;
+const ENDS: usize = 10;
 /// Columns of a line.
 pub(super) const WIDTH: usize = 79;
 /// Labels up to this length are in a column of their own.

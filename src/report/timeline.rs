@@ -123,17 +123,31 @@ fn likeness(one: &str, other: &str) -> usize {
     if one[..same].contains(char::is_alphanumeric) { same } else { 0 }
 }
 
+/// How long `#2: ` is, the place of an argument.
+fn place_length(text: &str) -> usize {
+    let digits = text.strip_prefix('#').and_then(|rest| rest.split_once(": ")).map(|(digits, _)| digits);
+    let digits = digits.filter(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()));
+    digits.map_or(0, |digits| digits.len() + "#: ".len())
+}
+
 fn common_length(one: &str, other: &str) -> usize {
     one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
 }
 
 /// How long the label of these values is: `pc[p1]: ` or, without a colon, all words that they share.
 fn label_length(values: &[&str]) -> usize {
+    let place = values.first().map_or(0, |first| place_length(first));
+    if place > 0 && values.iter().all(|value| value.starts_with(&values[0][..place])) {
+        let rest: Vec<&str> = values.iter().map(|value| &value[place..]).collect();
+        return place + label_length(&rest);
+    }
     let Some((&first, others)) = values.split_first() else { return 0 };
     let same = others.iter().map(|other| common_length(first, other)).min();
     let (mut depth, mut last, mut previous) = (0i32, 0, ' ');
     for (at, c) in first[..same.unwrap_or(first.len())].char_indices() {
         match c {
+            // As in `< 1 ; 2 >`, not as in `a |-> 1`.
+            '<' | '>' if !matches!(previous, ' ' | '(' | '[' | '{') => {}
             '(' | '[' | '{' | '<' => depth += 1,
             ')' | ']' | '}' | '>' => depth -= 1,
             ' ' if depth == 0 && previous == ':' => return at + 1,
@@ -184,6 +198,10 @@ mod tests {
         check("loc p1 at 3", "loc p1 at 4", &["loc p1 at 3 -> 4"]);
         check("p1 & q", "p12 & r", &["- p1", "- q", "+ p12", "+ r"]);
         check("ü: 1", "ü: 2", &["ü: 1 -> 2"]);
+        check("'a |-> 3 & 'b |-> 3", "'a |-> 4 & 'b |-> 3", &["'a |-> 3 -> 4"]);
+        check("#1: 3 & #2: 4", "#1: 4 & #2: 4", &["#1: 3 -> 4"]);
+        check("#2: a |-> 3 & #2: b |-> 3", "#2: a |-> 4 & #2: b |-> 3", &["#2: a |-> 3 -> 4"]);
+        check("#2: pc: 3, 4", "#2: pc: 4", &["#2: pc: 3, 4 -> 4"]);
     }
 
     #[test]

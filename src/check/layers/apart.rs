@@ -15,11 +15,13 @@ use super::part::Suffix;
 use super::post::Census;
 use super::queue::{Halted, Task, Violation};
 use super::{Answer, Check, Error, Found, Options, Reason, Site, Verdict, judge, tracer};
+use crate::base::Interrupt;
 use crate::graph::{Region, Regions, RuleId, Seed, Stop};
 use crate::logic::{Formula, Formulas};
 use rayon::ThreadPool;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// How many pieces to make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,19 +164,35 @@ pub fn conclude<G: Regions>(
     Ok(site.answer(verdict, check.layers(), 0))
 }
 
+/// Bytes that become text for a file are there so many times.
+const COPIES: usize = 4;
+
 /// The boundaries of a check, and the last one in pieces.
 fn frontier<R: Region + Send>(check: &mut Check<R>, pieces: Pieces) -> Result<Frontier, Stop> {
     let automaton = format!("{:?}", check.reader.automaton);
-    let (is_met, forget) = (check.meter.is_met(), check.forget);
+    let (is_met, forget, budget) = (check.meter.is_met(), check.forget, check.crew.budget);
     let region = &mut check.crew.regions[0];
-    let mut seal = |boundary: &Boundary, census: Census| {
-        let mut out = Vec::new();
-        let mut put = |bytes: &[u8]| out.extend_from_slice(bytes);
+    let mut seal = |boundary: &Boundary, census: Census, copies: usize| {
+        // Whoever writes a file of it needs more for a moment.
+        let room = budget.room() / copies;
+        let (mut out, mut fits) = (Vec::new(), true);
+        let mut put = |bytes: &[u8]| {
+            fits &= out.len() + bytes.len() <= room;
+            if fits {
+                out.extend_from_slice(bytes);
+            }
+        };
         put_bytes(automaton.as_bytes(), &mut put);
         store(boundary, census, is_met, region, forget, &mut put)?;
+        if !fits {
+            return Err(Stop::Interrupted(Interrupt::Memory));
+        }
+        out.shrink_to_fit();
+        budget.held.fetch_add(copies * out.len(), Ordering::Relaxed);
+        budget.settle();
         Ok(out)
     };
-    let boundaries = check.boundaries.iter().map(|(boundary, census)| seal(boundary, *census));
+    let boundaries = check.boundaries.iter().map(|(boundary, census)| seal(boundary, *census, COPIES));
     let boundaries = boundaries.collect::<Result<_, Stop>>()?;
     let (last, _) = check.boundaries.last().expect("there is a boundary");
     let piece = |states: Range<usize>| {
@@ -182,7 +200,7 @@ fn frontier<R: Region + Send>(check: &mut Check<R>, pieces: Pieces) -> Result<Fr
         let level = last.level.piece(states);
         let pairs = level.entries.len();
         let boundary = Boundary { level, depth: last.depth, before: None };
-        Ok(Piece { first, states: count, pairs, bytes: seal(&boundary, Census::default())? })
+        Ok(Piece { first, states: count, pairs, bytes: seal(&boundary, Census::default(), 1)? })
     };
     let pieces = ranges(&last.level.ends, pieces).into_iter().map(piece).collect::<Result<_, Stop>>()?;
     Ok(Frontier { boundaries, pieces })

@@ -74,7 +74,8 @@ impl Interpreter {
         let mut planned = Vec::new();
         for formula in formulas {
             let alone = CheckRequest { formulas: vec![formula.clone()], ..request.clone() };
-            let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, &alone, &module)?;
+            let Prepared { setup, fairness, claims, mut formulas, .. } =
+                self.prepare(host, &alone, &module)?;
             let (setup, claim) = (&setup, &claims[0]);
             let system = self.system(&module, setup, claim);
             let (model, start) = (layered_model(setup), host.time());
@@ -112,7 +113,7 @@ impl Interpreter {
         piece: &[u8],
     ) -> Option<Searched> {
         let module = self.checked_module(host, request)?;
-        let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, request, &module)?;
+        let Prepared { setup, fairness, claims, mut formulas, .. } = self.prepare(host, request, &module)?;
         let (setup, claim) = (&setup, &claims[0]);
         self.expect_system(host, &module, setup, claim, system)?;
         let (model, start) = (layered_model(setup), host.time());
@@ -140,7 +141,7 @@ impl Interpreter {
         elsewhere: Elsewhere,
     ) -> Option<CheckReport> {
         let module = self.checked_module(host, request)?;
-        let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, request, &module)?;
+        let Prepared { setup, fairness, claims, mut formulas, .. } = self.prepare(host, request, &module)?;
         let (setup, claim) = (&setup, &claims[0]);
         self.expect_system(host, &module, setup, claim, system)?;
         let (model, start) = (layered_model(setup), host.time());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rayon::ThreadPool;
 
 use super::formula::{Connectives, apply, hook_op, hook_term};
-use super::readings::readings;
+use super::readings::{light, readings};
 use super::vocabulary::{Vocabulary, reason, undecided};
 use crate::base::{Cancel, Interrupt, pool};
 use crate::check::{self, CheckError, Checker, Counterexample, Plans, Verdict};
@@ -171,6 +171,7 @@ impl Temporal {
             satisfies: vocabulary.satisfies,
             truth: vocabulary.truth.clone(),
             readings: vec![None; props.len()],
+            light: light(&theory.module, vocabulary.satisfies, &props),
             props,
             cancel: cancel.clone(),
             random_seed: self.random_seed,

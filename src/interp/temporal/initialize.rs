@@ -87,7 +87,11 @@ impl Interpreter {
             }),
         };
         let texts: Vec<String> = trees.iter().map(|(_, tree)| self.print(&module, tree)).collect();
-        let (setup, claims, mut formulas) = self.modelled(host, &module, &vocabulary, &initial, trees)?;
+        let (setup, claims, unread, mut formulas) =
+            self.modelled(host, &module, &vocabulary, &initial, trees)?;
+        if !self.read_all(host, &unread) {
+            return None;
+        }
         if let Some(sorts) = &sorts {
             let state = self.normal_state(host, &setup)?;
             self.told(host, sorts.check(&module, &state, soup::span(arguments.init)))?;
@@ -327,7 +331,7 @@ fn stable_or_until(written: Written) -> Result<Promised, Diagnostic> {
 
 /// A claim made of what is written.
 fn made(written: &Written, formula: Formula, text: String) -> Claim {
-    Claim { name: None, text, formula, rewrites: written.claim.rewrites }
+    Claim { name: None, text, formula, rewrites: written.claim.rewrites, place: 0 }
 }
 
 /// A part of a formula, in parentheses if it has parts itself.

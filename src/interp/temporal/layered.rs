@@ -95,6 +95,7 @@ impl Interpreter {
                 }
             });
             let model = layered_model(&setup);
+            ask(&model, formulas, claim);
             let work =
                 LayeredWork { module, setup: &setup, fairness, claim, model: &model, start: host.time() };
             let (layers, mut division) = (request.layers.clone(), Division::default());
@@ -263,6 +264,11 @@ pub(super) struct LayeredWork<'a> {
 pub(super) fn layered_model(setup: &ModelSetup) -> Model {
     let memory_max = setup.memory_max.map(|all| all / 4 * 3);
     Model::new(ModelSetup { memory_max, ..setup.clone() })
+}
+
+/// Has only those propositions evaluated that a claim has.
+pub(super) fn ask(model: &Model, formulas: &Formulas, claim: &Claim) {
+    model.ask(formulas.props(claim.formula).iter().fold(0, |all, prop| all | 1 << prop.0));
 }
 
 pub(super) fn depths(layers: &[layers::Layer]) -> Vec<report::Layer> {

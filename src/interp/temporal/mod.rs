@@ -1,7 +1,9 @@
 //! Temporal logic over the terms of a module: `modelCheck` and `satSolve` as functions inside
 //! equations, `rwl check`, and the commands of the layered checker.
 
+mod alarm;
 mod apart;
+mod desk;
 mod formula;
 mod function;
 mod initialize;

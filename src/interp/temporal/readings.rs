@@ -30,6 +30,26 @@ pub fn readings(
     }
 }
 
+/// Propositions whose equations only match: they take little, and their evaluation ends.
+pub fn light(module: &Module, satisfies: OpId, props: &[Tree]) -> u64 {
+    let op = |tree: &Tree, at: usize| tree.node(at).op();
+    let is_light = |prop: &Tree| {
+        module.equations.iter().filter(|eq| op(&eq.lhs, eq.lhs.root()) == Some(satisfies)).all(|eq| {
+            let about = eq.lhs.args(eq.lhs.root()).get(1).and_then(|&about| op(&eq.lhs, about));
+            let is_another = about.is_some() && about != op(prop, prop.root());
+            is_another || eq.condition.is_empty() && is_constant(module, &eq.rhs)
+        })
+    };
+    let places = props.iter().enumerate().filter(|(_, prop)| is_light(prop));
+    places.fold(0, |light, (place, _)| light | 1u64.checked_shl(place as u32).unwrap_or(0))
+}
+
+/// Is it a constant that no equation is about?
+fn is_constant(module: &Module, tree: &Tree) -> bool {
+    let Node::App { op, arity: 0 } = tree.node(tree.root()) else { return false };
+    !module.equations.iter().any(|eq| eq.lhs.node(eq.lhs.root()).op() == Some(*op))
+}
+
 struct Reader<'a> {
     module: &'a Module,
     symbols: &'a Symbols,
@@ -99,9 +119,7 @@ impl Reader<'_> {
 
     /// Whether a right-hand side says that the proposition holds. `None` if that must be computed.
     fn value(&self, rhs: &Tree) -> Option<bool> {
-        let Node::App { op, arity: 0 } = rhs.node(rhs.root()) else { return None };
-        let is_defined = self.module.equations.iter().any(|eq| eq.lhs.node(eq.lhs.root()).op() == Some(*op));
-        (!is_defined).then(|| rhs == self.truth)
+        is_constant(self.module, rhs).then(|| rhs == self.truth)
     }
 
     /// How a pattern of plain constructors matches a proposition. The outer `None`: hard to say.

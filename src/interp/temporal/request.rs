@@ -4,19 +4,17 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 
+use super::desk::Desk;
 use super::formula::apply;
-use super::layered::{LayersRequest, Method, labels};
-use super::run::Describer;
-use super::vocabulary::{Vocabulary, reason, undecided};
+use super::layered::{LayersRequest, Method};
+use super::vocabulary::{Vocabulary, reason};
 use crate::base::{Diagnostic, Interrupt, Severity, Span};
-use crate::check::{self, CheckError, Checker, Fairness, Verdict};
-use crate::graph::{Model, ModelSetup, RuleId, Stop, System};
-use crate::interp::command::since;
-use crate::interp::pace::Pace;
-use crate::interp::{Host, Interpreter, LineSink};
+use crate::check::{CheckError, Fairness};
+use crate::graph::{ModelSetup, RuleId, Stop};
+use crate::interp::{Host, Interpreter};
 use crate::logic::{Formula, Formulas, PROPS_MAX, PropId, SizeLimits, dot, hoa, simplify};
 use crate::module::Module;
-use crate::report::{self, Answer, CheckReport, check_progress};
+use crate::report::Answer;
 use crate::rewrite::Machine;
 use crate::sorts::{Node, OpId, Tree};
 
@@ -54,6 +52,16 @@ pub(super) struct Claim {
     pub formula: Formula,
     /// How many rewrites its normal form took.
     pub rewrites: u64,
+    /// Which of all that are asked for.
+    pub place: usize,
+}
+
+/// A formula that was not read to its end.
+pub(super) struct Unread {
+    pub name: Option<String>,
+    pub text: String,
+    pub why: Stop,
+    pub place: usize,
 }
 
 /// A module with what is asked about it.
@@ -61,6 +69,7 @@ pub(super) struct Prepared {
     pub setup: ModelSetup,
     pub fairness: Fairness,
     pub claims: Vec<Claim>,
+    pub unread: Vec<Unread>,
     pub formulas: Formulas,
 }
 
@@ -80,7 +89,8 @@ impl Interpreter {
         request: &CheckRequest,
         module: &Arc<Module>,
     ) -> Option<()> {
-        let Prepared { setup, fairness, claims, mut formulas } = self.prepare(host, request, module)?;
+        let prepared = self.prepare_all(host, request, module)?;
+        let Prepared { setup, fairness, mut claims, unread, mut formulas } = prepared;
         if let Some(format) = request.automaton {
             if request.layers.as_ref().is_some_and(|layers| layers.method == Method::Revise)
                 && !self.can_be_revised(host, module, &setup, &fairness, &claims, &mut formulas)
@@ -91,32 +101,55 @@ impl Interpreter {
             return Some(());
         }
         if let Some(layers) = request.layers.as_ref().filter(|layers| layers.method == Method::Revise) {
-            if self.knows_no_fairness(host, &fairness) {
+            if self.knows_no_fairness(host, &fairness) && self.read_all(host, &unread) {
                 self.check_revised(host, module, setup, layers, &claims, &mut formulas);
             }
             return Some(());
         }
-        let mut rest = &claims[..];
+        let mut desk = Desk::new(self, module, &setup, &fairness, claims.len() + unread.len());
+        for unread in &unread {
+            let report = self.unread(host, &desk, unread);
+            desk.put(host, unread.place, report);
+        }
         if request.layers.as_ref().is_none_or(LayersRequest::is_whole_first) {
             let may_divide = request.layers.is_some();
-            let setup = setup.clone();
-            let done = self.check_claims(host, module, setup, &fairness, rest, &mut formulas, may_divide);
-            rest = &claims[done..];
-            if !rest.is_empty() {
+            claims = self.check_claims(host, &mut desk, setup.clone(), claims, &mut formulas, may_divide);
+            if !claims.is_empty() {
                 // The whole does not fit.
                 host.give_back_memory();
                 self.setup.memory_is_up.clear();
                 self.setup.cancel.clear();
             }
         }
+        desk.finish(host);
         if let Some(layers) = &request.layers {
-            self.check_in_layers(host, module, setup, layers, &fairness, rest, &mut formulas);
+            self.check_in_layers(host, module, setup, layers, &fairness, &claims, &mut formulas);
         }
         Some(())
     }
 
-    /// What a check needs to know of the module and of what is asked.
+    /// What a check needs to know of the module and of what is asked. If a formula cannot be read, there is nothing.
     pub(super) fn prepare(
+        &mut self,
+        host: &mut dyn Host,
+        request: &CheckRequest,
+        module: &Arc<Module>,
+    ) -> Option<Prepared> {
+        let prepared = self.prepare_all(host, request, module)?;
+        self.read_all(host, &prepared.unread).then_some(prepared)
+    }
+
+    /// Have all been read? Else the reason is told.
+    pub(super) fn read_all(&mut self, host: &mut dyn Host, unread: &[Unread]) -> bool {
+        match unread.first().map(|unread| &unread.why) {
+            Some(Stop::Interrupted(interrupt)) => self.stopped_at(host, None, *interrupt),
+            Some(_) | None => {}
+        }
+        unread.is_empty()
+    }
+
+    /// The same with the formulas that can be read.
+    fn prepare_all(
         &mut self,
         host: &mut dyn Host,
         request: &CheckRequest,
@@ -128,9 +161,10 @@ impl Interpreter {
         self.ground(host, ("--init", &request.init), &initial)?;
         let fairness = self.fairness(host, module, request)?;
         let trees = self.claimed(host, module, request, op, &vocabulary)?;
-        let (mut setup, claims, formulas) = self.modelled(host, module, &vocabulary, &initial, trees)?;
+        let (mut setup, claims, unread, formulas) =
+            self.modelled(host, module, &vocabulary, &initial, trees)?;
         setup.memory_max = setup.memory_max.or(request.memory);
-        Some(Prepared { setup, fairness, claims, formulas })
+        Some(Prepared { setup, fairness, claims, unread, formulas })
     }
 
     /// Refuses a term with variables: what is said of it would be said of no state or formula.
@@ -168,27 +202,35 @@ impl Interpreter {
         vocabulary: &Vocabulary,
         initial: &Tree,
         trees: Vec<(Option<String>, Tree)>,
-    ) -> Option<(ModelSetup, Vec<Claim>, Formulas)> {
+    ) -> Option<(ModelSetup, Vec<Claim>, Vec<Unread>, Formulas)> {
         let (compiled, making) = self.at_work(module);
         let mut all: Vec<&Tree> = trees.iter().map(|(_, tree)| tree).collect();
         all.push(initial);
         let theory = compiled.machine(false, &all, &making).theory.clone();
         let mut machine = Machine::new(theory.clone(), self.setup.cancel.clone());
-        let (mut formulas, mut props, mut claims) = (Formulas::default(), Vec::new(), Vec::new());
-        for (name, tree) in trees {
+        let (mut formulas, mut props) = (Formulas::default(), Vec::new());
+        let (mut claims, mut unread) = (Vec::new(), Vec::new());
+        let count = trees.len();
+        for (place, (name, tree)) in trees.into_iter().enumerate() {
             machine.rewrites = 0;
-            let negated = match machine.reduce(&vocabulary.connectives.negated(&tree)) {
+            let text = self.print(module, self.definition(module, &tree).unwrap_or(&tree));
+            // Something is left for the check.
+            let alarm = self.alarm(count - place + 1);
+            let reduced = machine.reduce(&vocabulary.connectives.negated(&tree));
+            let rang = self.rang(alarm);
+            let negated = match reduced {
                 Ok(negated) => machine.to_tree(negated),
                 Err(interrupt) => {
-                    self.stopped_at(host, None, interrupt);
-                    return None;
+                    machine = Machine::new(theory.clone(), self.setup.cancel.clone());
+                    let why = if rang { Interrupt::Time } else { self.reason(interrupt) };
+                    unread.push(Unread { name, text, why: Stop::Interrupted(why), place });
+                    continue;
                 }
             };
             let known = props.len();
             let negated = vocabulary.connectives.read(&negated, &mut formulas, &mut props);
             let formula = formulas.negated(negated);
-            let text = self.print(module, self.definition(module, &tree).unwrap_or(&tree));
-            claims.push(Claim { name, text, formula, rewrites: machine.rewrites });
+            claims.push(Claim { name, text, formula, rewrites: machine.rewrites, place });
             for prop in &props[known..] {
                 match vocabulary.is_formula(&mut machine, prop) {
                     Ok(true) => self.warn_of_undefined(host, module, vocabulary, prop),
@@ -218,7 +260,7 @@ impl Interpreter {
             return None;
         }
         let setup = self.temporal.setup(&theory, vocabulary, initial, props, &self.setup.cancel);
-        Some((setup, claims, formulas))
+        Some((setup, claims, unread, formulas))
     }
 
     /// A proposition of which no equation says where it holds is probably a mistake.
@@ -242,109 +284,6 @@ impl Interpreter {
             let warning = Diagnostic::new(Severity::Warning, "undefined-proposition", message, None);
             self.say(host, &warning.hint(format!("eq ... |= {text} = true .")));
         }
-    }
-
-    /// Checks the claims on the whole state space and says how many were. If they may be divided, it
-    /// ends before the first for which the memory is not enough.
-    #[expect(clippy::too_many_arguments, reason = "all of it is the one request")]
-    fn check_claims(
-        &mut self,
-        host: &mut dyn Host,
-        module: &Arc<Module>,
-        mut setup: ModelSetup,
-        fairness: &Fairness,
-        claims: &[Claim],
-        formulas: &mut Formulas,
-        may_divide: bool,
-    ) -> usize {
-        if may_divide {
-            // Tables that grow take more for a moment; that should not end what comes after.
-            setup.memory_max = setup.memory_max.map(|all| all - all / 8);
-        }
-        let init = self.print(module, &setup.initial);
-        let props: Vec<String> = setup.props.iter().map(|prop| self.print(module, prop)).collect();
-        let memory_max = setup.memory_max.map(|bytes| bytes as u64);
-        let model = Model::new(setup);
-        let temporal = self.temporal.clone();
-        let options = temporal.options(&self.setup.cancel);
-        let limits = check::Limits { memory_max, ..options.limits.clone() };
-        let Fairness { weak, strong } = fairness.clone();
-        let (fairness, counterexample) = (fairness.clone(), self.setup.counterexample);
-        let options = check::Options { fairness, counterexample, limits, ..options };
-        let mut checker = match Checker::new(&model, temporal.pool(), options) {
-            Ok(checker) => checker,
-            Err(error) => {
-                self.check_failed(host, &error);
-                return claims.len();
-            }
-        };
-        let mut describer = Describer { module, states: model.witness(), props: &props };
-        for (number, claim) in claims.iter().enumerate() {
-            let (start, before) = (host.time(), model.rewrites());
-            if let Some(show) = host.progress_channel() {
-                checker.watch(watcher(show));
-            }
-            let answer = match checker.check(formulas, claim.formula) {
-                Ok(answer) => answer,
-                // A limit like others: the next claim may be simpler.
-                Err(CheckError::Translate(error)) => check::Answer {
-                    verdict: Verdict::Unknown(Stop::Failed(undecided(&error))),
-                    method: check::Method::Formula,
-                    counterexample,
-                    states: 0,
-                    transitions: 0,
-                },
-                Err(error) => {
-                    self.check_failed(host, &error);
-                    continue;
-                }
-            };
-            if let Verdict::Unknown(Stop::Interrupted(interrupt)) = answer.verdict
-                && may_divide
-                && self.reason(interrupt) == Interrupt::Memory
-            {
-                return number;
-            }
-            let mut report = CheckReport {
-                name: claim.name.clone(),
-                module: module.name.to_string(),
-                init: init.clone(),
-                formula: claim.text.clone(),
-                states: answer.states as u64,
-                transitions: Some(answer.transitions as u64),
-                fair_weak: labels(module, &weak),
-                fair_strong: labels(module, &strong),
-                rewrites: claim.rewrites + model.rewrites() - before,
-                time: since(start, host.time()),
-                peak_memory: host.peak_memory(),
-                threads: self.setup.threads,
-                ..CheckReport::default()
-            };
-            match answer.verdict {
-                Verdict::Holds { vacuous } => {
-                    report.verdict = report::Verdict::Holds;
-                    report.is_vacuous = vacuous;
-                    report.is_valid = answer.method == check::Method::Formula;
-                }
-                Verdict::Violated(lasso) => {
-                    report.verdict = report::Verdict::Violated;
-                    self.status.violated = true;
-                    let print = |tree: &Tree| self.print(module, tree);
-                    match describer.run(formulas, claim.formula, &lasso, &print) {
-                        Ok(run) => report.counterexample = Some(run),
-                        Err(stop) => report.reason = Some(self.unknown(&stop)),
-                    }
-                }
-                Verdict::Unknown(stop) => {
-                    report.verdict = report::Verdict::Unknown;
-                    report.reason = Some(self.unknown(&stop));
-                    self.status.stopped = true;
-                }
-            }
-            host.answer(&Answer::Check(Box::new(report)));
-        }
-        self.setup.cancel.clear();
-        claims.len()
     }
 
     /// Why there is no verdict.
@@ -475,14 +414,4 @@ impl Interpreter {
             }));
         }
     }
-}
-
-/// Writes a line about the check now and then.
-fn watcher(mut show: LineSink) -> check::Watcher {
-    let mut pace = Pace::new();
-    Box::new(move |progress| {
-        if let Some(time) = pace.beat() {
-            show(&check_progress(progress.states as u64, progress.transitions as u64, time));
-        }
-    })
 }

@@ -5,7 +5,7 @@ use crate::graph::{ModelRegion, ModelWorker, Region, RuleId, Seed, State, Stop, 
 use crate::logic::{Formula, Formulas};
 use crate::module::Module;
 use crate::report::{Run, Step};
-use crate::sorts::{Node, Signature, Tree};
+use crate::sorts::{Operator, Signature, Tree};
 
 /// Where the states of a run are found.
 pub trait States {
@@ -55,13 +55,7 @@ impl<S: States> Describer<'_, S> {
             let holds = shown.iter().filter(|prop| truth >> prop.index() & 1 == 1);
             steps.push(Step {
                 state: print(&tree),
-                components: components(&self.module.signature, &tree)
-                    .into_iter()
-                    .map(|Component { place, at }| {
-                        let text = print(&tree.subtree(at));
-                        place.map_or(text.clone(), |place| format!("#{place}: {text}"))
-                    })
-                    .collect(),
+                components: Parts { sig: &self.module.signature, tree: &tree, print, out: Vec::new() }.all(),
                 rule: self.rule(step.rule),
                 props: holds.map(|prop| self.props[prop.index()].clone()).collect(),
             });
@@ -81,36 +75,89 @@ impl<S: States> Describer<'_, S> {
     }
 }
 
-/// A part of a state.
-struct Component {
-    /// Which argument it is, or is in, if there are several where it could be.
-    place: Option<usize>,
-    at: usize,
+/// The components of a state: the elements of its soup, which may be wrapped, or its arguments, or all
+/// of it. Elements of soups inside, and attributes of objects, are components of their own: `net: m(1)`, `'a.count: 3`.
+struct Parts<'a> {
+    sig: &'a Signature,
+    tree: &'a Tree,
+    print: &'a dyn Fn(&Tree) -> String,
+    out: Vec<String>,
 }
 
-/// The components of a state: the elements of its soup, which may be wrapped, or its arguments, or all
-/// of it.
-fn components(sig: &Signature, tree: &Tree) -> Vec<Component> {
-    let is_soup = |at: usize| match tree.node(at) {
-        Node::App { op, .. } => sig.op(*op).axioms.assoc && sig.op(*op).axioms.comm,
-        _ => false,
-    };
-    let root = tree.root();
-    let args = tree.args(root);
-    let anywhere = |parts: Vec<usize>| parts.into_iter().map(|at| Component { place: None, at }).collect();
-    match args[..] {
-        _ if is_soup(root) => anywhere(args),
-        [one] if is_soup(one) => anywhere(tree.args(one)),
-        [] | [_] => anywhere(vec![root]),
-        // A tuple, perhaps of soups. What is in the only soup needs no place.
-        _ => {
-            let has_one_soup = args.iter().filter(|&&arg| is_soup(arg)).count() == 1;
-            let of_argument = |(number, arg): (usize, usize)| {
-                let place = Some(number + 1).filter(|_| !(has_one_soup && is_soup(arg)));
-                let parts = if is_soup(arg) { tree.args(arg) } else { vec![arg] };
-                parts.into_iter().map(move |at| Component { place, at })
-            };
-            args.into_iter().enumerate().flat_map(of_argument).collect()
+impl Parts<'_> {
+    fn all(mut self) -> Vec<String> {
+        let root = self.tree.root();
+        let args = self.tree.args(root);
+        match args[..] {
+            _ if self.is_soup(root) => self.collect(root, ""),
+            [one] if self.may_be_soup(root, 0) => self.collect(one, ""),
+            [] | [_] => self.collect(root, ""),
+            // A tuple, perhaps of soups. What is in the only soup needs no place.
+            _ => {
+                let places: Vec<bool> = (0..args.len()).map(|place| self.may_be_soup(root, place)).collect();
+                let has_one_soup = places.iter().filter(|&&may| may).count() == 1;
+                for (place, (&arg, &may_be_soup)) in args.iter().zip(&places).enumerate() {
+                    let label = format!("#{}: ", place + 1);
+                    self.collect(arg, if has_one_soup && may_be_soup { "" } else { &label });
+                }
+            }
         }
+        self.out
     }
+
+    fn text(&self, at: usize) -> String {
+        (self.print)(&self.tree.subtree(at))
+    }
+
+    fn is_soup(&self, at: usize) -> bool {
+        self.tree.node(at).op().is_some_and(|op| is_soup(self.sig.op(op)))
+    }
+
+    /// Can an argument be a soup? (In other states it may be one where it is a single element here.)
+    fn may_be_soup(&self, at: usize, place: usize) -> bool {
+        let Some(op) = self.tree.node(at).op() else { return false };
+        let Some(&kind) = self.sig.op(op).domain.get(place) else { return false };
+        // `_and_` and `_+_` make no collections.
+        let collects = |op: &Operator| op.axioms.identity.is_some() || op.decls.iter().any(|decl| decl.ctor);
+        self.is_soup(self.tree.args(at)[place])
+            || self.sig.ops().any(|(_, op)| op.range == kind && is_soup(op) && collects(op))
+    }
+
+    /// Adds what is at a place, below a label.
+    fn collect(&mut self, at: usize, label: &str) {
+        let args = self.tree.args(at);
+        if self.is_soup(at) {
+            args.into_iter().for_each(|arg| self.collect(arg, label));
+            return;
+        }
+        let op = self.tree.node(at).op().map(|op| self.sig.op(op));
+        if let (Some(op), [name, class, attributes]) = (op, &args[..])
+            && op.hooks.object
+        {
+            let name = format!("{label}{}", self.text(*name));
+            self.out.push(format!("{name} : {}", self.text(*class)));
+            let has_attributes = !self.tree.args(*attributes).is_empty();
+            if has_attributes {
+                self.collect(*attributes, &format!("{name}."));
+            }
+            return;
+        }
+        let text = self.text(at);
+        // What stands before the last argument tells which component it is.
+        if let Some(&last) = args.last()
+            && self.is_soup(last)
+        {
+            let value = self.text(last);
+            let before = [format!("({value})"), value].iter().find_map(|end| text.strip_suffix(end.as_str()));
+            if let Some(before) = before.filter(|before| before.contains(char::is_alphanumeric)) {
+                self.collect(last, &format!("{label}{before}"));
+                return;
+            }
+        }
+        self.out.push(format!("{label}{text}"));
+    }
+}
+
+fn is_soup(op: &Operator) -> bool {
+    op.axioms.assoc && op.axioms.comm
 }

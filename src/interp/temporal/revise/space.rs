@@ -70,6 +70,7 @@ impl<'a> Space<'a> {
             truth: self.scene.revised.truth.clone(),
             props: self.scene.revised.props.clone(),
             readings: vec![None; self.scene.revised.props.len()],
+            light: u64::MAX,
             ..self.scene.original.clone()
         })
     }
