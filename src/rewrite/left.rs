@@ -29,11 +29,14 @@ impl Machine {
     pub(super) fn leave_iterated(&mut self, sym: u32, count: &Int, arg: Term) -> Term {
         let theory = self.theory_now();
         let is_reduced = !self.heap.is_unreduced(self.heap.deref(arg));
-        let term = self.heap.iterate(&theory.symbols, sym, count, arg);
-        if !is_reduced || theory.functions[sym as usize].code != NO_CODE {
-            self.heap.mark_unreduced(term);
-            self.settle(term);
+        let numbers = &theory.symbols.numbers;
+        let is_number = sym == numbers.succ && (arg.is_small() || self.heap.is_big_nat(&theory.symbols, arg));
+        let is_plain = theory.functions[sym as usize].code == NO_CODE || is_number && !numbers.computed;
+        if is_reduced && is_plain {
+            return self.heap.iterate(&theory.symbols, sym, count, arg);
         }
+        let term = self.heap.iterate_unreduced(&theory.symbols, sym, count, arg);
+        self.settle(term);
         term
     }
 
@@ -60,6 +63,19 @@ impl Machine {
                 continue;
             }
             let sym = self.heap.sym(&theory.symbols, t) as usize;
+            if is_left && theory.symbols.numbers.computed && sym as u32 == theory.symbols.numbers.succ {
+                let (count, base) = self.heap.iter_parts(t);
+                if base == Term::small(0) {
+                    let key = (sym, count.clone(), vec![base]);
+                    let number = match shared.get(&key) {
+                        Some(&number) => number,
+                        None => self.unreduced_number(t),
+                    };
+                    shared.insert(key, number);
+                    done.insert((t, is_left), number);
+                    continue;
+                }
+            }
             let is_literal = t.is_node() && self.heap.layout(t) == Layout::Raw as u32;
             let Some(function) = theory.functions.get(sym).filter(|_| !is_literal && !t.is_small()) else {
                 done.insert((t, is_left), t);
@@ -86,6 +102,16 @@ impl Machine {
             }
         }
         done[&(term, false)]
+    }
+
+    /// A natural above zero as the node of one that is not reduced.
+    pub(super) fn unreduced_number(&mut self, t: Term) -> Term {
+        if self.heap.is_unreduced(t) {
+            return t;
+        }
+        let theory = self.theory_now();
+        let (count, base) = self.heap.iter_parts(t);
+        self.heap.iterate_unreduced(&theory.symbols, theory.symbols.numbers.succ, &count, base)
     }
 
     /// How often the top operator stands over its argument: 1 unless it is an iterated one.

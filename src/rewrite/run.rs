@@ -11,6 +11,7 @@ use crate::sorts::OpId;
 use crate::term::{Class, Heap, Int, Layout, SMALL_MAX, Symbols, Term};
 use crate::theory::code::{self, Op};
 use crate::theory::{Call, NO_CODE, Theory};
+use num_bigint::BigUint;
 
 impl Machine {
     /// Runs code until the frame below the one that was there at the start returns to `halt`.
@@ -182,14 +183,21 @@ impl Machine {
                     self.stack[a] = t;
                 }
                 Op::Iterate => {
-                    let a = code::a(w);
-                    let count = Int::Small(word!(pc) as u32);
+                    let (a, sym) = (code::a(w), code::imm(w));
+                    let count = match word!(pc) {
+                        one @ 0..=0xFFFF_FFFF => Int::Small(one as u32),
+                        digits => {
+                            let digits = (digits >> 32) as usize;
+                            pc += digits;
+                            let digits = &theory.code[pc + 1 - digits..pc + 1];
+                            Int::from_big(BigUint::new(digits.iter().map(|&digit| digit as u32).collect()))
+                        }
+                    };
                     pc += 1;
-                    let t = self.heap.iterate(sy, code::imm(w), &count, reg!(a));
-                    if code::n(w) == 1 && !self.heap.is_big_nat(sy, t) {
-                        self.heap.mark_unreduced(t);
-                        self.settle(t);
-                    }
+                    let t = match code::n(w) {
+                        0 => self.heap.iterate(sy, sym, &count, reg!(a)),
+                        _ => self.leave_iterated(sym, &count, reg!(a)),
+                    };
                     set!(a, t);
                 }
                 Op::TailBuild => {
@@ -526,6 +534,7 @@ impl Machine {
 
     /// A result of a built-in may itself have code at its top, or not be reduced.
     fn again(&mut self, t: Term, base: usize) -> Option<(u32, usize)> {
+        let t = if self.theory.symbols.numbers.computed { self.with_unreduced_numbers(t) } else { t };
         if self.heap.is_unreduced(t) {
             let t = if self.theory.has_lazy { self.fresh(t) } else { t };
             return self.enter_term(t, base);
@@ -554,6 +563,24 @@ impl Machine {
             }
         }
         Some((code, base))
+    }
+
+    /// What a built-in gives where the successor has equations: they have not been tried on its numbers.
+    #[cold]
+    fn with_unreduced_numbers(&mut self, t: Term) -> Term {
+        let theory = self.theory_now();
+        let sy = &theory.symbols;
+        let is_number = t.is_small() || self.heap.is_big_nat(sy, t);
+        if is_number {
+            return if t == Term::small(0) { t } else { self.unreduced_number(t) };
+        }
+        if !t.is_node() || self.heap.layout(t) == Layout::Raw as u32 || self.heap.sym(sy, t) == sy.string {
+            return t;
+        }
+        let sym = self.heap.sym(sy, t);
+        let args: Vec<Term> =
+            self.arguments_of(t).into_iter().map(|arg| self.with_unreduced_numbers(arg)).collect();
+        self.heap.alloc_unreduced(sy, sym, &args)
     }
 
     fn with_rest(&mut self, sy: &Symbols, sym: u32, value: Term, left: Term, right: Term) -> Term {
@@ -633,7 +660,12 @@ impl Machine {
             return None;
         }
         let left = Int::from_big(total.to_big() - count);
-        Some(self.heap.iterate(sy, sy.numbers.succ, &left, inner))
+        // What is left of a number that was left alone is not reduced either.
+        Some(match left {
+            Int::Small(0) => inner,
+            _ if self.heap.is_unreduced(t) => self.leave_iterated(sy.numbers.succ, &left, inner),
+            _ => self.heap.iterate(sy, sy.numbers.succ, &left, inner),
+        })
     }
 }
 

@@ -220,7 +220,20 @@ impl Heap {
             let sum = count.to_big() + self.to_nat(sy, base).expect("checked above").to_big();
             return self.nat(sy, &sum);
         }
-        let (total, inner) = if base.is_node() && self.sym(sy, base) == sym {
+        self.tower(sy, sym, count, base)
+    }
+
+    /// The same where it is not reduced: then numbers are nodes like others.
+    pub(crate) fn iterate_unreduced(&mut self, sy: &Symbols, sym: u32, count: &Int, base: Term) -> Term {
+        let term = self.tower(sy, sym, count, base);
+        if *count != Int::Small(0) {
+            self.mark_unreduced(term);
+        }
+        term
+    }
+
+    fn tower(&mut self, sy: &Symbols, sym: u32, count: &Int, base: Term) -> Term {
+        let (total, inner) = if !base.is_constant() && self.sym(sy, base) == sym {
             let (more, inner) = self.iter_parts(base);
             let total = match (count, &more) {
                 (Int::Small(a), Int::Small(b)) if a + b < SMALL_MAX => Int::Small(a + b),

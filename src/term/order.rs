@@ -19,8 +19,11 @@ impl Heap {
         }
         let (a, b) = (self.deref(a), self.deref(b));
         if !a.is_node() || !b.is_node() {
-            // A constant that is not reduced is a node.
-            return a == b || (a.is_constant() || b.is_constant()) && self.sym(sy, a) == self.sym(sy, b);
+            // A constant or number that is not reduced is a node.
+            let may_be_equal = a.is_node() || b.is_node();
+            return may_be_equal
+                && self.sym(sy, a) == self.sym(sy, b)
+                && self.compare(sy, a, b) == Ordering::Equal;
         }
         if (self.header(a) ^ self.header(b)) & 0xFFFF != 0 {
             return false;

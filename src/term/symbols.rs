@@ -65,6 +65,8 @@ pub struct Numbers {
     pub minus: u32,
     /// Do memberships apply to them? Then sorts of small ones are asked of [`super::NumberSorts`].
     pub decided: bool,
+    /// Do equations of the successor apply to them? Then those that are not reduced are nodes.
+    pub computed: bool,
     /// Sorts of 0, 1, 2 ...; from `period` on they repeat with the length of the rest.
     sorts: Vec<SortIx>,
     period: usize,
@@ -235,6 +237,7 @@ fn numbers(sig: &Signature, info: &[SymbolInfo]) -> Numbers {
             succ: NO_SYM,
             minus: NO_SYM,
             decided: false,
+            computed: false,
             sorts: vec![0],
             period: 0,
         };
@@ -249,5 +252,5 @@ fn numbers(sig: &Signature, info: &[SymbolInfo]) -> Numbers {
         }
         sorts.push(next);
     };
-    Numbers { zero: zero.0, succ: succ.0, minus, decided: false, sorts, period }
+    Numbers { zero: zero.0, succ: succ.0, minus, decided: false, computed: false, sorts, period }
 }

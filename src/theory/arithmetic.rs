@@ -43,6 +43,9 @@ impl Compiler<'_> {
             }
             Special::Function(builtin) => {
                 let kind = builtin.fast()?;
+                if builtin.truth().is_none() && self.sy.numbers.computed {
+                    return None;
+                }
                 let truth = builtin.truth().map_or(0, |t| u64::from(t.yes.0) | u64::from(t.no.0) << 32);
                 Ok((kind, truth, builtin.clone()))
             }

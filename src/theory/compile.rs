@@ -104,6 +104,8 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
     let plans = plan::plans(&module, &symbols);
     let decides = |sym: u32| plans.get(sym as usize).is_some_and(|plan| !plan.memberships.is_empty());
     symbols.numbers.decided = decides(symbols.numbers.zero) || decides(symbols.numbers.succ);
+    symbols.numbers.computed =
+        plans.get(symbols.numbers.succ as usize).is_some_and(|plan| !plan.rows.is_empty());
     let mut constant_memberships = FxHashMap::default();
     for (index, plan) in plans.iter().enumerate() {
         if symbols.info[index].arity == 0 {

@@ -36,7 +36,7 @@ impl Compiler<'_> {
         let is_free = plan.special.is_none() && self.sy.class(op.0) == Class::Free;
         plan.memberships.is_empty()
             && (plan.is_plain()
-                || is_arithmetic && plan.rows.is_empty()
+                || is_arithmetic && plan.rows.is_empty() && !self.sy.numbers.computed
                 || is_free && decls.iter().all(|d| d.range == decls[0].range))
     }
 

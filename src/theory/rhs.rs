@@ -54,7 +54,8 @@ impl Compiler<'_> {
             let whole = self.asm.label();
             self.asm.emit_to(Op::IfWhole, 0, rest, whole);
             let sym = self.current;
-            if self.sy.class(sym.0) == Class::AssocComm {
+            let is_lazy = self.plans[sym.index()].strategy.is_lazy();
+            if self.sy.class(sym.0) == Class::AssocComm && !is_lazy {
                 // As in Maude, what is left of a multiset is a term of its own, and reduced first.
                 self.call_joined(sym, rest, 0, leaf);
                 self.asm.emit(inst(Op::LoadImm, 0, rest + 1, Term::NONE.0));
@@ -63,11 +64,19 @@ impl Compiler<'_> {
             let values = leaf.values.len();
             let saved = leaf.path.clone();
             leaf.pending.extend([rest, rest + 1]);
-            self.make_room(&rhs, leaf, frame);
-            self.start_uses(&rhs, leaf);
-            self.hoist(&rhs, root, leaf, frame);
-            let slot = leaf.path.top;
-            self.value(&rhs, root, slot, leaf, frame);
+            let slot = if is_lazy {
+                // The result is an argument now, and left alone as such.
+                let slot = leaf.path.top;
+                self.thunk(&rhs, root, slot, leaf, frame);
+                slot
+            } else {
+                self.make_room(&rhs, leaf, frame);
+                self.start_uses(&rhs, leaf);
+                self.hoist(&rhs, root, leaf, frame);
+                let slot = leaf.path.top;
+                self.value(&rhs, root, slot, leaf, frame);
+                slot
+            };
             self.asm.emit(inst3(Op::WithRest, 0, slot, rest, 0));
             self.asm.emit(u64::from(sym.0));
             let code = self.checked[sym.index()];
@@ -193,7 +202,8 @@ impl Compiler<'_> {
         match tree.node(at) {
             Node::App { op, arity: 0 } if op.0 == self.sy.numbers.zero => Some(Term::small(0)),
             Node::App { op, arity: 0 } if self.plans[op.index()].is_plain() => Some(Term::constant(op.0)),
-            Node::Iter { op, count } if op.0 == self.sy.numbers.succ => {
+            // Equations of the successor apply to literals, too.
+            Node::Iter { op, count } if op.0 == self.sy.numbers.succ && !self.sy.numbers.computed => {
                 let base = tree.args(at)[0];
                 let is_zero = tree.node(base).op().is_some_and(|op| op.0 == self.sy.numbers.zero);
                 let count = count.to_u32().filter(|&count| count < SMALL_MAX && is_zero)?;
@@ -482,16 +492,16 @@ impl Compiler<'_> {
         Known::ANY
     }
 
-    /// Counts in programs are small; larger ones go step by step in chunks.
+    /// Counts in programs are small; of a larger one the digits follow.
     fn emit_iterate(&mut self, op: OpId, count: &BigUint, slot: Reg, is_left: bool) {
-        let mut left = count.clone();
-        while left > BigUint::ZERO {
-            let chunk = left.to_u32().unwrap_or(SMALL_MAX - 1).min(SMALL_MAX - 1);
-            left -= chunk;
-            let marks = is_left && left == BigUint::ZERO;
-            self.asm.emit(inst(Op::Iterate, usize::from(marks), slot, op.0));
-            self.asm.emit(u64::from(chunk));
+        self.asm.emit(inst(Op::Iterate, usize::from(is_left), slot, op.0));
+        if let Some(count) = count.to_u32().filter(|&count| count < SMALL_MAX) {
+            self.asm.emit(u64::from(count));
+            return;
         }
+        let digits = count.to_u32_digits();
+        self.asm.emit((digits.len() as u64) << 32);
+        digits.into_iter().for_each(|digit| self.asm.emit(u64::from(digit)));
     }
 
     /// `s^count(t)` where the successor only builds.

@@ -147,9 +147,11 @@ impl Compiler<'_> {
             Node::Iter { op, count } if op.0 == self.sy.numbers.succ => {
                 let base = lhs.args(place)[0];
                 let is_zero = lhs.node(base).op().is_some_and(|op| op.0 == self.sy.numbers.zero);
+                // With equations of the successor there are numbers that are not reduced.
+                let is_one_word = is_zero && !self.sy.numbers.computed;
                 match count.to_u32() {
-                    Some(count) if count < SMALL_MAX && is_zero => Test::Nat(count),
-                    Some(count) if count < SMALL_MAX && !is_zero => Test::Pred(count, base),
+                    Some(count) if count < SMALL_MAX && is_one_word => Test::Nat(count),
+                    Some(count) if count < SMALL_MAX => Test::Pred(count, base),
                     _ => Test::Alien,
                 }
             }

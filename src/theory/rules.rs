@@ -280,6 +280,7 @@ impl Compiler<'_> {
         let root = rhs.root();
         let extended = leaf.has_extension().then_some(self.current);
         let rest = extended.map(|op| (op, leaf.path.take(2)));
+        let is_lazy = extended.is_some_and(|op| self.plans[op.index()].strategy.is_lazy());
         if let Some((op, rest)) = rest {
             match leaf.rest_of {
                 Some(choice) => self.asm.emit(inst3(Op::LoadRest, 0, rest, choice, 0)),
@@ -293,7 +294,7 @@ impl Compiler<'_> {
             frame.note(leaf.path.top);
             leaf.traced_rest = Some(rest);
             self.trace_step(Statements::Rules { all: true }, index, TraceStep::Apply, leaf);
-            if self.sy.class(op.0) == Class::AssocComm && !self.is_result_left {
+            if self.sy.class(op.0) == Class::AssocComm && !self.is_result_left && !is_lazy {
                 // As in Maude, what is left of a multiset is a term of its own. Its call takes the
                 // registers from its own on, so it comes before anything else is there.
                 let whole = self.asm.label();
@@ -302,6 +303,21 @@ impl Compiler<'_> {
                 self.asm.emit(inst(Op::LoadImm, 0, rest + 1, Term::NONE.0));
                 self.asm.place(whole);
             }
+        }
+        let yielded = self.asm.label();
+        if let Some((op, rest)) = rest.filter(|_| is_lazy && !self.is_result_left && self.yields.is_none()) {
+            // Where something is left, the result is an argument, and left alone as such.
+            let whole = self.asm.label();
+            self.asm.emit_to(Op::IfWhole, 0, rest, whole);
+            let slot = leaf.path.top;
+            self.thunk(&rhs, root, slot, leaf, frame);
+            self.asm.emit(inst3(Op::WithRest, 0, slot, rest, 0));
+            self.asm.emit(u64::from(op.0));
+            self.call_joined(op, slot, 0, leaf);
+            frame.note(slot + 1);
+            self.emit_yield(slot, leaf);
+            self.asm.emit_to(Op::Jump, 0, 0, yielded);
+            self.asm.place(whole);
         }
         if !self.is_result_left {
             self.hoist(&rhs, root, leaf, frame);
@@ -339,6 +355,7 @@ impl Compiler<'_> {
         }
         frame.note(slot + 1);
         self.emit_yield(slot, leaf);
+        self.asm.place(yielded);
         let fragments = self.rules[index].condition.len();
         if self.trace && fragments > 0 {
             let statements = Statements::Rules { all: true };
