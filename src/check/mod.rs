@@ -38,6 +38,7 @@ mod reached;
 mod replay;
 mod scc;
 mod search;
+mod shorten;
 mod space;
 mod targets;
 #[cfg(test)]
@@ -194,6 +195,17 @@ impl<'s> Checker<'s> {
             Err(Failure::Stop(stop)) => Verdict::Unknown(stop),
             Err(Failure::Check(error)) => return Err(error),
         };
+        if let Verdict::Violated(lasso) = &mut verdict
+            && let Ok(automaton) = &plan.automaton
+            && self.fair.is_none()
+        {
+            self.space.beside = 0;
+            if let Ok(Some(shorter)) =
+                shorten::shorter(&mut self.space, automaton, lasso, &self.options.limits)
+            {
+                *lasso = shorter;
+            }
+        }
         if let Verdict::Violated(lasso) = &verdict {
             // The tables of the search are no more, so the system may have their memory; if that is not
             // enough, replaying will say so.

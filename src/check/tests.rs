@@ -336,6 +336,8 @@ fn short_counterexamples() {
     check(&[&[1, 4], &[2], &[3], &[4], &[5], &[]], &[1, 1, 1, 1, 1, 0], "[] p0", Some((3, 0)));
     check(&[&[1, 3], &[2], &[1], &[3]], &[0; 4], "[] <> p0", Some((1, 1)));
     check(&[&[1], &[2, 0], &[3], &[0]], &[1, 2, 4, 0], "~ ([] <> p0 /\\ [] <> p1)", Some((0, 2)));
+    // Of two that are equally long, the one with the shorter prefix.
+    check(&[&[1], &[0, 1]], &[1, 0], "p0 |-> [] p1", Some((0, 2)));
 }
 
 /// The parity of twenty propositions has no small automaton, but needs none.

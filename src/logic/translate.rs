@@ -14,7 +14,7 @@ use super::automaton::{Automaton, Cube, Edge, PROPS_MAX, SETS_MAX};
 use super::formula::{Formula, Formulas, Node};
 use super::reduce::reduce;
 use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// Why there is no automaton.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,7 +54,7 @@ pub struct SizeLimits {
 
 impl Default for SizeLimits {
     fn default() -> Self {
-        SizeLimits { states_max: 4_000, edges_max: 100_000, moves_max: 1 << 14 }
+        SizeLimits { states_max: 200_000, edges_max: 1_000_000, moves_max: 1 << 14 }
     }
 }
 
@@ -149,13 +149,55 @@ struct Step {
 }
 
 impl Step {
-    fn and(&self, other: &Step) -> Option<Step> {
-        Some(Step { label: self.label.and(other.label)?, owed: self.owed.union(&other.owed) })
+    /// Both at once, if that is possible.
+    fn and(&self, other: &Step, rivals: &Rivals) -> Option<Step> {
+        let step = Step { label: self.label.and(other.label)?, owed: self.owed.union(&other.owed) };
+        rivals.allow(&step.owed).then_some(step)
     }
 
     /// Whether this step can replace the other: it asks for less.
     fn covers(&self, other: &Step) -> bool {
         self.label.covers(other.label) && self.owed.is_within(&other.owed)
+    }
+}
+
+/// Pairs of states of which one is the negation of the other; who owes both cannot pay.
+#[derive(Default)]
+struct Rivals(Vec<(usize, usize)>);
+
+impl Rivals {
+    fn new(formulas: &Formulas, parts: &[Formula]) -> Rivals {
+        let places: FxHashMap<Node, usize> = parts.iter().map(|&part| formulas.node(part)).zip(0..).collect();
+        // Parts come after those that they consist of.
+        let mut negations: Vec<Option<Formula>> = Vec::with_capacity(parts.len());
+        let mut pairs = Vec::new();
+        for (at, &part) in parts.iter().enumerate() {
+            let negated = |f: Formula| negations[parts.binary_search(&f).expect("a part")];
+            let both = |f, g| Some((negated(f)?, negated(g)?));
+            let find = |node: Node| places.get(&node).copied();
+            let other = match formulas.node(part) {
+                Node::True => find(Node::False),
+                Node::False => find(Node::True),
+                Node::Prop(_) => find(Node::Not(part)),
+                Node::Not(f) => find(formulas.node(f)),
+                Node::And(f, g) => {
+                    both(f, g).and_then(|(f, g)| find(Node::Or(f, g)).or_else(|| find(Node::Or(g, f))))
+                }
+                Node::Or(f, g) => {
+                    both(f, g).and_then(|(f, g)| find(Node::And(f, g)).or_else(|| find(Node::And(g, f))))
+                }
+                Node::Next(f) => negated(f).and_then(|f| find(Node::Next(f))),
+                Node::Until(f, g) => both(f, g).and_then(|(f, g)| find(Node::Release(f, g))),
+                Node::Release(f, g) => both(f, g).and_then(|(f, g)| find(Node::Until(f, g))),
+            };
+            pairs.extend(other.filter(|&other| other < at).map(|other| (other, at)));
+            negations.push(other.map(|other| parts[other]));
+        }
+        Rivals(pairs)
+    }
+
+    fn allow(&self, owed: &Owed) -> bool {
+        !self.0.iter().any(|&(a, b)| owed.contains(a) && owed.contains(b))
     }
 }
 
@@ -172,13 +214,13 @@ fn either(mut a: Steps, b: &Steps) -> Steps {
     a
 }
 
-fn both(a: &Steps, b: &Steps, moves_max: usize) -> Result<Steps, TranslateError> {
+fn both(a: &Steps, b: &Steps, rivals: &Rivals, moves_max: usize) -> Result<Steps, TranslateError> {
     if a.len().saturating_mul(b.len()) > moves_max {
         return Err(TranslateError::TooLarge);
     }
     let mut all = Vec::new();
     for x in a {
-        all = either(all, &b.iter().filter_map(|y| x.and(y)).collect());
+        all = either(all, &b.iter().filter_map(|y| x.and(y, rivals)).collect());
     }
     Ok(all)
 }
@@ -195,12 +237,14 @@ struct Alternating {
     /// Steps of each state; those of `[] <> f` also have the step that pays f.
     steps: Vec<Steps>,
     payments: Vec<Payment>,
+    rivals: Rivals,
     limits: SizeLimits,
 }
 
 impl Alternating {
     fn new(formulas: &Formulas, normal: Formula, limits: SizeLimits) -> Result<Self, TranslateError> {
         let parts = formulas.parts(normal);
+        let rivals = Rivals::new(formulas, &parts);
         // Every part may become a state; literals too, as arguments of `O`.
         let words = parts.len().div_ceil(64);
         let nothing = Owed(vec![0; words].into());
@@ -225,12 +269,12 @@ impl Alternating {
                     Node::Prop(p) => now(Cube { pos: 0, neg: 1 << p.0 }),
                     _ => unreachable!("negations stand before propositions"),
                 },
-                Node::And(f, g) => both(&delta[place(f)], &delta[place(g)], limits.moves_max)?,
+                Node::And(f, g) => both(&delta[place(f)], &delta[place(g)], &rivals, limits.moves_max)?,
                 Node::Or(f, g) => either(delta[place(f)].clone(), &delta[place(g)]),
                 Node::Next(f) => rest[place(f)].clone(),
                 Node::Until(f, g) => {
                     let pay = delta[place(g)].clone();
-                    let wait = both(&delta[place(f)], &later(own), limits.moves_max)?;
+                    let wait = both(&delta[place(f)], &later(own), &rivals, limits.moves_max)?;
                     let all = either(pay.clone(), &wait);
                     // What pays is what remains of the final automaton's own steps.
                     let steps = all.iter().filter(|step| !step.owed.contains(own)).cloned().collect();
@@ -252,14 +296,14 @@ impl Alternating {
                     }
                     _ => {
                         let wait = either(delta[place(f)].clone(), &later(own));
-                        both(&delta[place(g)], &wait, limits.moves_max)?
+                        both(&delta[place(g)], &wait, &rivals, limits.moves_max)?
                     }
                 },
             };
             rest.push(match node {
                 Node::True => now(Cube::ANY),
                 Node::False => Vec::new(),
-                Node::And(f, g) => both(&rest[place(f)], &rest[place(g)], limits.moves_max)?,
+                Node::And(f, g) => both(&rest[place(f)], &rest[place(g)], &rivals, limits.moves_max)?,
                 Node::Or(f, g) => either(rest[place(f)].clone(), &rest[place(g)]),
                 _ => later(own),
             });
@@ -267,7 +311,7 @@ impl Alternating {
             delta.push(here);
         }
         let initial: Vec<Owed> = rest[place(normal)].iter().map(|step| step.owed.clone()).collect();
-        let mut alternating = Alternating { initial, steps, payments, limits };
+        let mut alternating = Alternating { initial, steps, payments, rivals, limits };
         alternating.keep_reachable_payments();
         if alternating.payments.len() > SETS_MAX as usize {
             return Err(TranslateError::TooLarge);
@@ -295,7 +339,7 @@ impl Alternating {
             // Equal steps only are dropped here: a covered step may carry more marks.
             let mut product: IndexSet<Step, FxBuildHasher> = IndexSet::default();
             for x in &all {
-                product.extend(self.steps[state].iter().filter_map(|y| x.and(y)));
+                product.extend(self.steps[state].iter().filter_map(|y| x.and(y, &self.rivals)));
                 if product.len() > self.limits.moves_max {
                     return Err(TranslateError::TooLarge);
                 }
@@ -359,6 +403,16 @@ mod tests {
         check("[] p0 /\\ <> ~ p0", 0, 0, 0);
         // The negation of a leads-to: wait, then never q again.
         check("<> (p0 /\\ [] ~ p1)", 2, 3, 1);
+    }
+
+    #[test]
+    fn no_state_owes_a_formula_and_its_negation() {
+        let mut formulas = Formulas::default();
+        let text = format!("[] (p0 <-> {}p0)", "O ".repeat(12));
+        let formula = parse(&mut formulas, &text).expect("well-formed");
+        let automaton = translate(&mut formulas, formula, SizeLimits::default()).expect("it fits");
+        // What was read in the last twelve steps, or in those since the start.
+        assert_eq!(automaton.edges.len(), 8191);
     }
 
     #[test]

@@ -269,7 +269,7 @@ fn a_formula_that_is_too_large_is_unknown() {
         let verdicts: Vec<&Value> = objects.iter().map(|object| &object["verdict"]).collect();
         assert_eq!((code, verdicts), (3, vec![&"unknown".into(), &"holds".into()]));
         let reason = objects[0]["reason"].as_str().expect("a reason");
-        assert!(reason.contains("4000 states") && reason.contains("--fair-strong"), "{reason}");
+        assert!(reason.contains("200000 states") && reason.contains("--fair-strong"), "{reason}");
     }
     let commands = spec.0.with_extension("commands.maude");
     let file = |path: &std::path::Path| path.to_str().expect("a name in ASCII").to_owned();
