@@ -504,6 +504,11 @@ impl Machine {
     pub(super) fn call_joined(&mut self, sym: u32, t: Term) -> Result<Term, Interrupt> {
         let function = &self.theory.functions[sym as usize];
         let code = function.code;
+        if function.is_lazy && self.heap.is_unreduced(self.heap.deref(t)) {
+            // It has collapsed to an argument that was left alone.
+            let copy = self.fresh(t);
+            return self.reduce_term(copy);
+        }
         if !function.joined || code == NO_CODE || !self.heap.is_top(&self.theory.symbols, t, sym) {
             return Ok(t);
         }

@@ -356,6 +356,17 @@ impl Machine {
             self.frames.push(Frame { ret: theory.stubs.update, base: base as u32 });
             return Some((function.code, base + 1));
         }
+        let mut value = value;
+        if function.is_lazy && self.heap.is_unreduced(self.heap.deref(value)) {
+            // It has collapsed to an argument that was left alone.
+            let copy = self.fresh(value);
+            self.frames.push(Frame { ret: theory.stubs.update, base: base as u32 });
+            if let Some(step) = self.enter_term(copy, base + 1) {
+                return Some(step);
+            }
+            self.frames.pop();
+            value = self.stack[base + 1];
+        }
         self.heap.resolve(sy, node, value);
         self.stack[base] = value;
         None

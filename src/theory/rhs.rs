@@ -79,9 +79,14 @@ impl Compiler<'_> {
             };
             self.asm.emit(inst3(Op::WithRest, 0, slot, rest, 0));
             self.asm.emit(u64::from(sym.0));
-            let code = self.checked[sym.index()];
-            self.asm.emit_to(Op::TailTop, 1, slot, code);
-            self.asm.emit(u64::from(sym.0));
+            if self.may_uncover(sym) {
+                self.call_joined(sym, slot, root, leaf);
+                self.asm.emit(inst(Op::ReturnRw, 0, slot, 0));
+            } else {
+                let code = self.checked[sym.index()];
+                self.asm.emit_to(Op::TailTop, 1, slot, code);
+                self.asm.emit(u64::from(sym.0));
+            }
             frame.note(slot + 1);
             leaf.pending = pending;
             leaf.available.truncate(available);
@@ -459,9 +464,30 @@ impl Compiler<'_> {
         }
         let mask = self.mask(at, leaf);
         let code = self.checked[op.index()];
+        let collapsed = self.may_uncover(op).then(|| self.asm.label());
+        if let Some(collapsed) = collapsed {
+            self.asm.emit_to(Op::TestSym, 0, slot, collapsed);
+            self.asm.emit(u64::from(op.0));
+        }
         self.asm.emit_to(Op::CallTop, 1, slot, code);
         self.asm.emit(u64::from(op.0));
         self.asm.emit(mask);
+        if let Some(collapsed) = collapsed {
+            let done = self.asm.label();
+            self.asm.emit_to(Op::Jump, 0, 0, done);
+            self.asm.place(collapsed);
+            self.asm.emit(inst3(Op::Fresh, 0, slot, slot, 0));
+            self.asm.emit(inst(Op::Eval, 0, slot, 0));
+            self.asm.emit(mask | if slot < 63 { 1 << slot } else { 0 });
+            self.asm.place(done);
+        }
+    }
+
+    /// Does the operator leave its arguments alone, of which one may be all that is left after joining?
+    /// That one is then evaluated.
+    pub(super) fn may_uncover(&self, op: OpId) -> bool {
+        let info = &self.sy.info[op.index()];
+        self.plans[op.index()].strategy.is_lazy() && (info.identity.is_some() || info.idem)
     }
 
     /// `f^n(t)` for n > 1: the count as a constant, then the machine's own normalization.

@@ -52,7 +52,9 @@ impl Compiler<'_> {
         if is_joined(self.sy, op.0) {
             self.arguments(&args, tree, op, slot, leaf, frame);
             self.emit_join(op, args.len(), slot, 2);
-            if !self.plans[op.index()].is_plain() {
+            if self.may_uncover(op) {
+                self.call_joined(op, slot, at, leaf);
+            } else if !self.plans[op.index()].is_plain() {
                 let code = self.checked[op.index()];
                 self.asm.emit_to(Op::TailTop, 1, slot, code);
                 self.asm.emit(u64::from(op.0));
