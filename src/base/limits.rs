@@ -1,7 +1,9 @@
 //! Stopping work from outside: a flag that long loops look at.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::Span;
 
 /// Why a computation stopped before its end.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -44,19 +46,35 @@ impl Exceeded {
 
 /// A shared flag; raising it asks running work to stop soon.
 #[derive(Clone, Default, Debug)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<Flag>);
+
+#[derive(Default, Debug)]
+struct Flag {
+    is_raised: AtomicBool,
+    blamed: Mutex<Option<Span>>,
+}
 
 impl Cancel {
     pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_raised.store(true, Ordering::Relaxed);
     }
 
     pub fn clear(&self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.0.is_raised.store(false, Ordering::Relaxed);
+    }
+
+    /// Says which statement could not be worked off.
+    pub fn blame(&self, statement: Span) {
+        *self.0.blamed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(statement);
+    }
+
+    /// The last one of which that was said.
+    pub fn blamed(&self) -> Option<Span> {
+        *self.0.blamed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     #[inline]
     pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_raised.load(Ordering::Relaxed)
     }
 }

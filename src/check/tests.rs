@@ -656,3 +656,61 @@ fn replay_rejects_what_is_wrong() {
     assert_eq!(judge(never, &[(0, RuleId::DEADLOCK.0)], Some(0)), Err(ReplayError::NoTransition(0)));
     assert_eq!(judge(never, &[], None), Err(ReplayError::Malformed));
 }
+
+#[test]
+fn what_is_known_may_be_enough() {
+    // 0 -> 1 -> 2 -> 2; p0 in 1, p1 in 2.
+    let system = Explicit {
+        initial: 0,
+        edges: vec![vec![(RuleId(0), 1)], vec![(RuleId(0), 2)], vec![(RuleId(0), 2)]],
+        props: vec![0, 1, 2],
+    };
+    let why = Stop::Interrupted(Interrupt::Time);
+    let mut formulas = Formulas::default();
+    let mut parsed = |text: &str| parse(&mut formulas, text).expect("well-formed");
+    let known = [("[] ~ p0", false), ("O O p1", true), ("p0 |-> p1", true), ("[] (p1 -> O p0)", false)];
+    let known = known.map(|(text, holds)| (parsed(text), holds, text));
+    let first = parsed("<> p0");
+    let mut checker = Checker::new(&system, None, Options::default()).expect("no conditions");
+    for &(formula, ..) in &known {
+        let answer = checker.check_known(&mut formulas, formula, why.clone()).expect("an answer");
+        assert_eq!((answer.verdict, answer.states), (Verdict::Unknown(why.clone()), 0));
+    }
+    // State 2 is not looked at for this one.
+    checker.check(&mut formulas, first).expect("an answer");
+    let verdicts = known.map(|(formula, ..)| {
+        checker.check_known(&mut formulas, formula, why.clone()).expect("an answer").verdict
+    });
+    assert!(matches!(verdicts[0], Verdict::Violated(_) | Verdict::Unknown(_)), "{verdicts:?}");
+    assert!(verdicts[1..].iter().all(|verdict| *verdict == Verdict::Unknown(why.clone())), "{verdicts:?}");
+    let always = parse(&mut formulas, "[] (p0 \\/ ~ p0 /\\ (p1 \\/ ~ p1))").expect("well-formed");
+    checker.check(&mut formulas, always).expect("an answer");
+    let all = parse(&mut formulas, "[] <> (p0 \\/ p1)").expect("well-formed");
+    checker.check(&mut formulas, all).expect("an answer");
+    for (formula, holds, text) in known {
+        let answer = checker.check_known(&mut formulas, formula, why.clone()).expect("an answer");
+        assert_eq!(matches!(answer.verdict, Verdict::Holds { .. }), holds, "{text}");
+        assert_eq!(matches!(answer.verdict, Verdict::Violated(_)), !holds, "{text}");
+    }
+}
+
+#[test]
+fn propositions_that_are_never_true_are_told() {
+    let system = Explicit { initial: 0, edges: vec![vec![(RuleId(0), 0)]], props: vec![1] };
+    let mut formulas = Formulas::default();
+    let mut checker = Checker::new(&system, None, Options::default()).expect("no conditions");
+    let cases: [(&str, &[u32]); 5] = [
+        ("[] ~ p1", &[]),
+        ("[] ~ (p1 /\\ p2)", &[1, 2]),
+        ("[] (p1 -> p0)", &[1]),
+        ("[] <> p0", &[]),
+        ("[] ~ (p1 \\/ p2)", &[]),
+    ];
+    for (text, expected) in cases {
+        let formula = parse(&mut formulas, text).expect("well-formed");
+        let answer = checker.check(&mut formulas, formula).expect("an answer");
+        assert_eq!(answer.verdict, Verdict::Holds { vacuous: false }, "{text}");
+        let absent: Vec<u32> = answer.absent.iter().map(|prop| prop.0).collect();
+        assert_eq!(absent, expected, "{text}");
+    }
+}

@@ -16,7 +16,9 @@ use super::output::{Output, Style, appendable};
 use super::{Activity, Doing, ExitCode, memory, stdin};
 use crate::base::{Cancel, Exceeded};
 use crate::check::Counterexample;
-use crate::interp::{AutomatonFormat, CheckRequest, Flow, Interpreter, LayersRequest, SearchRequest, Setup};
+use crate::interp::{
+    AutomatonFormat, CheckRequest, Flow, Interpreter, LayersRequest, SearchRequest, Setup, Text,
+};
 use crate::jobs;
 use crate::repl;
 
@@ -251,7 +253,21 @@ fn session(plan: &Plan) -> ExitCode {
     }
     let mut flow = Flow::Next;
     for file in &plan.files {
-        flow = interpreter.run_file(&mut output, file);
+        flow = match file.as_str() {
+            "-" => match stdin::all() {
+                Ok(text) => {
+                    let name = "<standard input>";
+                    let text = Text { name, text: &text, first_line: 1, prompt: false };
+                    interpreter.run_text(&mut output, text)
+                }
+                Err(error) => {
+                    output.message(&format!("error: cannot read standard input: {error}\n"));
+                    interpreter.status.errors += 1;
+                    break;
+                }
+            },
+            file => interpreter.run_file(&mut output, file),
+        };
         if flow == Flow::Quit {
             break;
         }

@@ -10,6 +10,21 @@ use crate::syntax::{Progress, next_item};
 /// How much is read at once.
 const CHUNK: usize = 1 << 20;
 
+/// Is there input that can be read at once?
+fn is_waiting() -> bool {
+    let mut input = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
+    // SAFETY: the call only writes to the struct it is given.
+    let count = unsafe { libc::poll(&raw mut input, 1, 0) };
+    count > 0 && input.revents & libc::POLLIN != 0
+}
+
+/// All that comes, for `-` in the place of a file.
+pub fn all() -> io::Result<String> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Reads and runs items until the input ends.
 pub fn run(interpreter: &mut Interpreter, output: &mut Output, activity: &Activity) -> io::Result<Flow> {
     let mut input = io::stdin().lock();
@@ -50,10 +65,21 @@ pub fn run(interpreter: &mut Interpreter, output: &mut Output, activity: &Activi
         }
         let (now, later) = text.split_at(done);
         let flow = run(now, first_line);
+        first_line += now.matches('\n').count();
         if flow == Flow::Quit || output.is_closed() {
+            if interpreter.status.stopped && !interpreter.status.skipped {
+                let mut rest = later.to_owned();
+                while rest.trim().is_empty() && is_waiting() {
+                    match input.read(&mut bytes) {
+                        Ok(count @ 1..) => rest.push_str(&String::from_utf8_lossy(&bytes[..count])),
+                        _ => break,
+                    }
+                }
+                let text = Text { name: "<standard input>", text: &rest, first_line, prompt: false };
+                interpreter.skip_text(output, text);
+            }
             return Ok(Flow::Quit);
         }
-        first_line += now.matches('\n').count();
         let mut rest = later.as_bytes().to_vec();
         rest.extend_from_slice(&pending[end + 1..]);
         pending = rest;

@@ -18,7 +18,11 @@ impl Interpreter {
     /// The module that `--module` names; without it, the current one. It becomes the current one.
     pub(super) fn module_argument(&mut self, host: &mut dyn Host, text: Option<&str>) -> Option<Arc<Module>> {
         let Some(text) = text else {
-            if self.current.is_none() {
+            // Those in the library that is part of the program have names like `<prelude>`.
+            let is_own = |token: &Token| {
+                Some(token.name) == self.current && !self.sources.name(token.span.file).starts_with('<')
+            };
+            if !self.modules.declared().any(|token| is_own(&token)) {
                 let none = Diagnostic::new(Severity::Error, "no-module", "the file has no module", None);
                 self.say(host, &none);
                 return None;

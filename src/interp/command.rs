@@ -27,7 +27,7 @@ impl Interpreter {
                 self.matching(host, &command, *extension, *limit, module.as_ref(), body);
             }
             // Library modules are made only when they are needed.
-            CommandKind::Select(ModuleExpr::Name(token)) if !self.check => self.current = Some(token.name),
+            CommandKind::Select(ModuleExpr::Name(token)) if !self.check => self.make_current(token.name),
             CommandKind::Select(module) => {
                 self.select(host, Some(module), command.span);
             }
@@ -71,6 +71,14 @@ impl Interpreter {
         self.say(host, &Diagnostic::error("not-supported", message, span).label("skipped"));
     }
 
+    /// What commands are about from now on. As in Maude, the last command can be continued only while this stays
+    /// the same.
+    fn make_current(&mut self, name: Name) {
+        if self.current.replace(name) != Some(name) {
+            self.forget_last();
+        }
+    }
+
     /// Makes a module current; without one, the current module is meant. `None` after an error.
     pub(super) fn select(
         &mut self,
@@ -82,14 +90,15 @@ impl Interpreter {
             Some(ModuleExpr::Name(token)) => {
                 let resolved = self.modules.resolve_name(token.name, token.span);
                 if self.modules.contains(token.name) {
-                    self.current = Some(token.name);
+                    self.make_current(token.name);
                 }
                 resolved
             }
             Some(expr) => {
                 let resolved = self.modules.resolve(expr);
                 if let Ok(module) = &resolved {
-                    self.current = Some(module.name);
+                    let name = module.name;
+                    self.make_current(name);
                 }
                 resolved
             }
@@ -250,7 +259,7 @@ impl Interpreter {
             }
         };
         // As in Maude, what is shown is what the next commands are about.
-        self.current = Some(module.name);
+        self.make_current(module.name);
         Some((module.name, module))
     }
 }

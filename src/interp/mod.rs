@@ -98,6 +98,8 @@ pub struct Status {
     pub stopped: bool,
     /// Likewise, but what follows it need not suffer.
     pub gave_up: bool,
+    /// That the rest of a text is not executed has been told.
+    pub skipped: bool,
     /// The last text ended in the middle of an item.
     pub unfinished: bool,
     /// We have a bug: something panicked.
@@ -282,6 +284,12 @@ impl Interpreter {
         Flow::Next
     }
 
+    /// Tells that a text is not executed, unless it says nothing.
+    pub fn skip_text(&mut self, host: &mut dyn Host, text: Text) {
+        let file = self.sources.add_from(text.name, text.text, text.first_line);
+        self.say_skipped(host, file, 0);
+    }
+
     /// Tells that a text is not read any further.
     fn say_skipped(&mut self, host: &mut dyn Host, file: FileId, start: usize) {
         let text = self.sources.text(file).clone();
@@ -292,6 +300,7 @@ impl Interpreter {
         let place = text.len() - rest.len();
         let line = rest.lines().next().unwrap_or_default().trim_end();
         let span = Span { file, start: place as u32, end: (place + line.len()) as u32 };
+        self.status.skipped = true;
         let message = "a command was stopped, so what follows it is not executed";
         self.say(host, &Diagnostic::warning("rest-skipped", message, span).label("skipped from here on"));
     }
@@ -453,7 +462,11 @@ impl Interpreter {
             Interrupt::Memory => ("memory-limit", "the command used up the memory it may use"),
             Interrupt::Time => ("time-limit", "the command used up the time it may use"),
         };
-        self.say(host, &Diagnostic::new(Severity::Warning, word, message, place).label("stopped"));
+        let mut warning = Diagnostic::new(Severity::Warning, word, message, place).label("stopped");
+        if let (Interrupt::Depth, Some(rule)) = (interrupt, self.setup.cancel.blamed()) {
+            warning = warning.note(Some(rule), "the condition of this rule needs itself again and again");
+        }
+        self.say(host, &warning);
         interrupt.text()
     }
 }

@@ -313,7 +313,11 @@ impl Interpreter {
                 continue;
             }
             let printing = self.options.printing(&module.vars);
-            let text = match rule.attrs.label {
+            let own = rule.attrs.label;
+            let is_shared = module.rules.iter().filter(|other| other.attrs.label == own).count() > 1;
+            let line = self.sources.line_column(rule.attrs.span.file, rule.attrs.span.start).0;
+            let text = match own {
+                Some(label) if is_shared => format!("{label} (line {line})"),
                 Some(label) => label.to_string(),
                 None => print_rule(&module.signature, rule, &printing),
             };
@@ -325,6 +329,7 @@ impl Interpreter {
         report.depth = search.depth();
         report.finals = (searching.arrow == Arrow::Final).then_some(search.finals());
         report.transitions = search.fired().iter().sum();
+        report.is_partial = !searching.is_over;
         report.is_exhaustive = is_exhaustive;
         report.threads = self.setup.threads;
         report.peak_memory = host.peak_memory();
@@ -342,21 +347,24 @@ impl Interpreter {
             [number] => ("all", number),
             _ => ("all", &""),
         };
-        let Ok(number) = number.parse::<u64>() else {
+        // A number that is too long is not that of a state either.
+        let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+        let parsed = number.parse::<u64>().ok().or(is_number.then_some(u64::MAX));
+        let Some(state) = parsed else {
             let bad = Diagnostic::error("bad-show", "`show path` needs the number of a state", command.span);
             return self
                 .say(host, &bad.hint("`show path 5 .`, `show path labels 5 .` or `show path states 5 .`"));
         };
         let Some(mut searching) = self.take_search(host, command) else { return };
         let Searching { module, search, rules, .. } = &mut *searching;
-        if number >= u64::from(search.len()) {
+        if state >= u64::from(search.len()) {
             let message = format!("there is no state {number}");
             let bad = Diagnostic::error("no-state", message, command.span);
             let bad = bad.hint(format!("the last state that the search has found is {}", search.len() - 1));
             self.last = Last::Searching(searching);
             return self.say(host, &bad);
         }
-        let path = search.path(number as u32);
+        let path = search.path(state as u32);
         let mut out = String::new();
         let mut outcome = Ok(());
         for (i, &state) in path.iter().enumerate() {

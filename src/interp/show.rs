@@ -39,7 +39,7 @@ impl Interpreter {
         let Some((what, rest)) = tokens.split_first() else {
             return self.error(host, "bad-show", "what should be shown?", command.span);
         };
-        let flat: fn(&Module, &TokenOrder) -> String = match what.name.as_str() {
+        let flat: fn(&Module, &TokenOrder, bool) -> String = match what.name.as_str() {
             "modules" => {
                 let text = show::show_modules(&self.modules);
                 return host.answer(&Answer::Text(text));
@@ -53,19 +53,24 @@ impl Interpreter {
             "desugared" => {
                 let Some((name, module)) = self.named(host, rest, command.span) else { return };
                 let own = self.modules.own_sorts(name);
-                let text = show::show_desugared(&self.with_normal_statements(&module), &own, &self.order);
+                let text = show::show_desugared(
+                    &self.with_normal_statements(&module),
+                    &own,
+                    &self.order,
+                    self.options.print.mixfix,
+                );
                 return host.answer(&Answer::Text(text));
             }
             "all" => show::show_all,
-            "sorts" => |module, _| show::show_sorts(module),
-            "kinds" | "components" => |module, _| show::show_kinds(module),
-            "ops" | "op" => |module, _| show::show_ops(module),
-            "vars" => show::show_vars,
+            "sorts" => |module, _, _| show::show_sorts(module),
+            "kinds" | "components" => |module, _, _| show::show_kinds(module),
+            "ops" | "op" => |module, _, _| show::show_ops(module),
+            "vars" => |module, order, _| show::show_vars(module, order),
             "mbs" => show::show_mbs,
             "eqs" => show::show_eqs,
             "rls" | "rules" => show::show_rls,
-            "summary" => |module, _| show::show_summary(module),
-            "strats" | "sds" => |_, _| String::new(),
+            "summary" => |module, _, _| show::show_summary(module),
+            "strats" | "sds" => |_, _, _| String::new(),
             "path" => return self.show_path(host, command, rest),
             "search" if rest.first().is_some_and(|word| word.name.as_str() == "graph") => {
                 return self.show_graph(host, command);
@@ -89,11 +94,12 @@ impl Interpreter {
             }
         };
         let Some((_, module)) = self.named(host, rest, command.span) else { return };
+        let mixfix = self.options.print.mixfix;
         let has_statements = matches!(what.name.as_str(), "all" | "mbs" | "eqs" | "rls" | "rules");
         let text = if has_statements {
-            flat(&self.with_normal_statements(&module), &self.order)
+            flat(&self.with_normal_statements(&module), &self.order, mixfix)
         } else {
-            flat(&module, &self.order)
+            flat(&module, &self.order, mixfix)
         };
         host.answer(&Answer::Text(text));
     }
@@ -113,7 +119,11 @@ impl Interpreter {
         if let Some((name, module)) = self.named(host, rest, command.span) {
             let text = match self.modules.declaration(name) {
                 Some(decl) => show::show_module(decl),
-                None => show::show_all(&self.with_normal_statements(&module), &self.order),
+                None => show::show_all(
+                    &self.with_normal_statements(&module),
+                    &self.order,
+                    self.options.print.mixfix,
+                ),
             };
             host.answer(&Answer::Text(text));
         }

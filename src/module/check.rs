@@ -2,12 +2,13 @@
 //!
 //! As in Maude, a statement that fails is kept but never executed.
 
-use super::{Equation, Fragment, Membership, Rule};
+use super::{Equation, Fragment, Membership, PrintItem, Rule, StatementAttrs};
 use crate::base::{Diagnostic, Span};
 use crate::sorts::{Tree, Var};
 
 /// Reports unbound variables and makes the statement non-executable.
 pub(super) fn equation(eq: &mut Equation, diagnostics: &mut Vec<Diagnostic>) {
+    printed("equation", &eq.lhs, &eq.condition, &mut eq.attrs, diagnostics);
     if !eq.attrs.nonexec
         && !check("equation", &eq.lhs, &eq.condition, Some(&eq.rhs), eq.attrs.span, diagnostics)
     {
@@ -17,6 +18,7 @@ pub(super) fn equation(eq: &mut Equation, diagnostics: &mut Vec<Diagnostic>) {
 
 /// Reports unbound variables and makes the statement non-executable.
 pub(super) fn membership(mb: &mut Membership, diagnostics: &mut Vec<Diagnostic>) {
+    printed("membership axiom", &mb.term, &mb.condition, &mut mb.attrs, diagnostics);
     if !mb.attrs.nonexec
         && !check("membership axiom", &mb.term, &mb.condition, None, mb.attrs.span, diagnostics)
     {
@@ -27,6 +29,7 @@ pub(super) fn membership(mb: &mut Membership, diagnostics: &mut Vec<Diagnostic>)
 /// Reports unbound variables and makes the statement non-executable.
 pub(super) fn rule(rule: &mut Rule, diagnostics: &mut Vec<Diagnostic>) {
     let Rule { lhs, rhs, condition, attrs } = rule;
+    printed("rule", lhs, condition, attrs, diagnostics);
     if std::mem::take(&mut attrs.owise) {
         let message = "rules cannot be owise: only equations can";
         diagnostics.push(
@@ -52,6 +55,35 @@ pub fn unbound_in_query(what: &str, pattern: &Tree, condition: &[Fragment], span
         diagnostic.hint = Some("bind it by a := or => condition before".into());
     }
     diagnostics
+}
+
+/// Reports variables of a `print` attribute that have no value, and leaves them out.
+fn printed(
+    what: &str,
+    lhs: &Tree,
+    condition: &[Fragment],
+    attrs: &mut StatementAttrs,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Some(items) = &mut attrs.print else { return };
+    let mut bound = lhs.vars();
+    for fragment in condition {
+        if let Fragment::Match(pattern, _) | Fragment::Rewrite(_, pattern) = fragment {
+            bound.extend(pattern.vars());
+        }
+    }
+    let span = attrs.span;
+    items.retain(|item| match item {
+        PrintItem::Var(var) if !bound.contains(var) => {
+            let message = format!("variable {} of the attribute print is not bound in the {what}", var.name);
+            diagnostics.push(
+                Diagnostic::warning("unbound-variable", message, span)
+                    .note(None, "it has no value to print, so it is left out"),
+            );
+            false
+        }
+        _ => true,
+    });
 }
 
 fn check(

@@ -87,11 +87,11 @@ fn answer(modules: &mut Modules, order: &TokenOrder, what: &str, name: Name) -> 
     }
     let Ok(module) = modules.resolve_name(name, Span::default()) else { return "unusable\n".to_owned() };
     match what {
-        "all" => show::show_all(&module, order),
+        "all" => show::show_all(&module, order, true),
         "sorts" => show::show_sorts(&module),
         "ops" => show::show_ops(&module),
-        "eqs" => show::show_eqs(&module, order),
-        "rls" => show::show_rls(&module, order),
+        "eqs" => show::show_eqs(&module, order, true),
+        "rls" => show::show_rls(&module, order, true),
         "kinds" => show::show_kinds(&module),
         _ => panic!("tests do not show {what}"),
     }

@@ -103,6 +103,8 @@ pub struct SearchReport {
     /// For `=>!`: how many states no rule applies to.
     pub finals: Option<u64>,
     pub coverage: Vec<Coverage>,
+    /// Did it end with the last solution that was asked for?
+    pub is_partial: bool,
     /// Have all reachable states been seen?
     pub is_exhaustive: bool,
     /// Should the text leave out how often rules were applied?
@@ -118,6 +120,9 @@ impl SearchReport {
         if self.finals == Some(0) && self.is_exhaustive {
             let _ = writeln!(out, "\nNo final states: a rule applies to each of the {} states.", self.states);
         }
+        if let (true, Some(max)) = (self.is_cut(), self.depth_max) {
+            let _ = writeln!(out, "\nStates that take more than {max} steps have not been explored.");
+        }
         if self.is_brief {
             return out;
         }
@@ -129,11 +134,16 @@ impl SearchReport {
         out
     }
 
+    /// Was the limit on the depth in the way? One step is all that `=>1` asks for.
+    fn is_cut(&self) -> bool {
+        let is_bounded = self.depth_max.is_some_and(|max| max == 0 || self.arrow != "=>1");
+        is_bounded && !self.is_exhaustive && self.reason.is_none() && !self.is_partial
+    }
+
     /// The verdict is on the claim that no reachable state matches. `reason` says why not all of
     /// them were explored.
     pub fn json(&self) -> Value {
-        // One step is all that `=>1` asks for.
-        let is_cut = !self.is_exhaustive && self.depth_max.is_some_and(|max| max == 0 || self.arrow != "=>1");
+        let is_cut = self.is_cut();
         let reason = match self.reason {
             None if is_cut && self.solutions.is_empty() => Some("there are states beyond the depth limit"),
             reason => reason,

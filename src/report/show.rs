@@ -54,23 +54,29 @@ pub(super) fn end_keyword(kind: ModuleKind) -> &'static str {
 }
 
 /// `show all`: the flat module.
-pub fn show_all(module: &Module, order: &TokenOrder) -> String {
+pub fn show_all(module: &Module, order: &TokenOrder, mixfix: bool) -> String {
     let sorts = &module.signature.sorts;
     let below = sorts.declared().map(|sort| (sort, sorts.subsorts(sort).to_vec())).collect();
     let all = OwnSorts { sorts: sorts.declared().collect(), subsorts: below };
     let normal = Normal::new(module, order);
-    let parts =
-        [ops(module), vars(module, order), mbs(module, &normal), eqs(module, &normal), rls(module, &normal)];
+    let parts = [
+        ops(module),
+        vars(module, order),
+        mbs(module, &normal, mixfix),
+        eqs(module, &normal, mixfix),
+        rls(module, &normal, mixfix),
+    ];
     module_text(module, Vec::new(), &all, parts)
 }
 
 /// `show desugared`: what a module imports and what it adds, as Maude understood it.
-pub fn show_desugared(module: &Module, own: &OwnSorts, order: &TokenOrder) -> String {
+pub fn show_desugared(module: &Module, own: &OwnSorts, order: &TokenOrder, mixfix: bool) -> String {
     let imports = module.imports.iter().map(|(mode, name)| format!("{} {name} .", mode.word())).collect();
     let normal = Normal::new(module, order);
     let mut own_module = module.clone();
     own_module.polys.retain(|poly| poly.model.own);
-    let (mut mbs, mut eqs, mut rls) = (mbs(module, &normal), eqs(module, &normal), rls(module, &normal));
+    let (mut mbs, mut eqs, mut rls) =
+        (mbs(module, &normal, mixfix), eqs(module, &normal, mixfix), rls(module, &normal, mixfix));
     mbs.truncate(module.own.0);
     eqs.truncate(module.own.1);
     rls.truncate(module.own.2);
@@ -218,37 +224,37 @@ fn lines(items: Vec<String>) -> String {
     items.into_iter().map(|item| item + "\n").collect()
 }
 
-fn options(module: &Module) -> PrintOptions<'_> {
-    PrintOptions { aliases: Some(&module.vars), ..PrintOptions::default() }
+fn options(module: &Module, mixfix: bool) -> PrintOptions<'_> {
+    PrintOptions { mixfix, aliases: Some(&module.vars), ..PrintOptions::default() }
 }
 
 /// `show mbs`
-pub fn show_mbs(module: &Module, order: &TokenOrder) -> String {
-    lines(mbs(module, &Normal::new(module, order)))
+pub fn show_mbs(module: &Module, order: &TokenOrder, mixfix: bool) -> String {
+    lines(mbs(module, &Normal::new(module, order), mixfix))
 }
 
-fn mbs(module: &Module, normal: &Normal) -> Vec<String> {
-    let one = |mb| print_membership(&module.signature, &normal.membership(mb), &options(module));
+fn mbs(module: &Module, normal: &Normal, mixfix: bool) -> Vec<String> {
+    let one = |mb| print_membership(&module.signature, &normal.membership(mb), &options(module, mixfix));
     module.memberships.iter().map(one).collect()
 }
 
 /// `show eqs`
-pub fn show_eqs(module: &Module, order: &TokenOrder) -> String {
-    lines(eqs(module, &Normal::new(module, order)))
+pub fn show_eqs(module: &Module, order: &TokenOrder, mixfix: bool) -> String {
+    lines(eqs(module, &Normal::new(module, order), mixfix))
 }
 
-fn eqs(module: &Module, normal: &Normal) -> Vec<String> {
-    let one = |eq| print_equation(&module.signature, &normal.equation(eq), &options(module));
+fn eqs(module: &Module, normal: &Normal, mixfix: bool) -> Vec<String> {
+    let one = |eq| print_equation(&module.signature, &normal.equation(eq), &options(module, mixfix));
     module.equations.iter().map(one).collect()
 }
 
 /// `show rls`
-pub fn show_rls(module: &Module, order: &TokenOrder) -> String {
-    lines(rls(module, &Normal::new(module, order)))
+pub fn show_rls(module: &Module, order: &TokenOrder, mixfix: bool) -> String {
+    lines(rls(module, &Normal::new(module, order), mixfix))
 }
 
-fn rls(module: &Module, normal: &Normal) -> Vec<String> {
-    let one = |rule| print_rule(&module.signature, &normal.rule(rule), &options(module));
+fn rls(module: &Module, normal: &Normal, mixfix: bool) -> Vec<String> {
+    let one = |rule| print_rule(&module.signature, &normal.rule(rule), &options(module, mixfix));
     module.rules.iter().map(one).collect()
 }
 

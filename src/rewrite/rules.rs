@@ -132,6 +132,13 @@ impl Steps {
         Ok(None)
     }
 
+    /// The rule that is being tried.
+    fn rule(&self, machine: &Machine) -> Option<u32> {
+        let (theory, &subject) = (&machine.theory, machine.roots.get(self.at)?);
+        let sym = machine.heap.sym(&theory.symbols, subject) as usize;
+        Some(theory.rules.entries.get(sym)?.get(self.rule)?.rule)
+    }
+
     /// The next result of one rule (by number under its operator) at the top of the term, which must
     /// have a free operator there.
     pub fn next_of(&mut self, machine: &mut Machine, number: usize) -> Result<Option<Term>, Interrupt> {
@@ -558,6 +565,12 @@ impl Machine {
         exploration.machine.state = self.state.clone();
         exploration.machine.tracer = self.tracer.take();
         let next = exploration.next();
+        if self.depth == DEPTH_MAX
+            && next.is_err()
+            && let Some(rule) = exploration.steps.rule(&exploration.machine)
+        {
+            self.cancel.blame(self.theory.module.rules[rule as usize].attrs.span);
+        }
         self.tracer = exploration.machine.tracer.take();
         self.rewrites += exploration.machine.rewrites;
         self.rule_rewrites += exploration.machine.rule_rewrites;

@@ -449,3 +449,126 @@ fn searches_for_cycles_keep_to_the_memory_limit() {
         assert!(peak < LIMIT + PROGRAM, "{formula}: {peak}");
     }
 }
+
+/// A counter whose propositions are of all kinds; `f1` asks for one that is evaluated without end.
+const STUCK: &str = "load model-checker
+mod STUCK is
+  protecting NAT . including MODEL-CHECKER .
+  op c : Nat -> State [ctor] .
+  var N : Nat . var P : Prop .
+  crl [step] : c(N) => c(s N) if N < 3000 .
+  ops small big loops never : -> Prop . op at : Nat -> Prop . op loop : Nat -> Bool .
+  eq loop(N) = loop(s N) .
+  eq c(0) |= small = true .
+  eq c(N) |= at(N) = true .
+  eq c(N) |= loops = loop(N) .
+  eq c(N) |= big = N > 250 .
+  eq c(9999) |= never = true .
+  eq c(N) |= P = false [owise] .
+  ops f1 f2 f3 f4 : -> Formula .
+  eq f1 = [] ~ loops .
+  eq f2 = small |-> big .
+  eq f3 = [] ~ at(3) .
+  eq f4 = [] (never -> small) .
+  op init : -> State . eq init = c(0) .
+endm
+";
+
+#[test]
+fn a_proposition_without_end_spoils_no_other_formula() {
+    let spec = Spec::new("spoiled", STUCK);
+    let (code, objects) = spec.json(&["--time", "2"]);
+    let verdicts: Vec<_> = objects.iter().filter_map(|object| object["verdict"].as_str()).collect();
+    assert_eq!((code, verdicts), (1, vec!["unknown", "holds", "violated", "holds"]));
+    assert_eq!(objects[0]["reason"], "the time limit was reached");
+    assert_eq!(objects[3]["never_true"], serde_json::json!(["never"]));
+    // Layers are for one formula each.
+    let alone = ["--formula", "f2", "--formula", "f1", "--layers", "2", "--time", "2"];
+    let (code, verdicts) = spec.verdicts(&alone);
+    let verdicts: Vec<&str> = verdicts.iter().map(|(_, verdict)| verdict.as_str()).collect();
+    assert_eq!((code, verdicts), (3, vec!["holds", "unknown"]));
+    // Nothing can be done in no time, but each formula is named.
+    let (code, objects) = spec.json(&["--time", "0"]);
+    assert_eq!((code, objects.len()), (3, 4));
+    for object in objects {
+        let reason = object["reason"].as_str().expect("a reason");
+        assert!(reason.starts_with("the time limit was reached"), "{reason}");
+    }
+}
+
+#[test]
+fn one_run_for_several_formulas_is_shown_once() {
+    let spec = Spec::new("once", STUCK);
+    let (_, said, _) =
+        spec.check(&["--formula", "[] ~ at(60)", "--formula", "~ <> at(60)", "--formula", "[] ~ at(3)"]);
+    assert!(said.contains("40 steps are left out; --full shows all"), "{said}");
+    assert!(said.contains("\nThe run is the same as for []~ at(60).\n"), "{said}");
+    assert!(said.ends_with("\n\n3 violated ([]~ at(60), ~ <> at(60), []~ at(3))\n"), "{said}");
+    let (_, full, _) = spec.check(&["--formula", "[] ~ at(60)", "--full"]);
+    assert_eq!(full.lines().filter(|line| line.contains("  step  ")).count(), 60, "{full}");
+}
+
+#[test]
+fn fairness_is_told_wherever_a_verdict_is() {
+    let spec = lamps("fair-page");
+    let page = spec.0.with_extension("html");
+    let path = page.to_str().expect("a name in ASCII");
+    let (_, said, _) = spec.check(&["--formula", "[] <> lit(0)", "--fair-weak", "on", "--html", path]);
+    assert!(said.contains("assuming weak fairness: on\n"), "{said}");
+    let written = std::fs::read_to_string(&page).expect("a page");
+    let _ = std::fs::remove_file(&page);
+    assert!(written.contains("Assuming weak fairness: <code>on</code>"), "{written}");
+}
+
+#[test]
+fn objects_and_tuples_are_shown_by_component() {
+    let spec = Spec::new(
+        "components",
+        "load model-checker\nmod OBJECTS is including CONFIGURATION . protecting NAT . protecting QID .\n\
+         including MODEL-CHECKER . subsort Configuration < State . subsort Qid < Oid .\n\
+         sort Set . subsort Nat < Set . op no : -> Set [ctor] . op _;_ : Set Set -> Set [ctor assoc comm id: no] .\n\
+         ops Proc Log : -> Cid [ctor] . op n:_ : Nat -> Attribute [ctor] . op seen:_ : Set -> Attribute [ctor] .\n\
+         op ping : Oid Nat -> Msg [ctor msg] . var A : Qid . vars N : Nat . var S : Set . var C : Configuration .\n\
+         rl [send] : < A : Proc | n: N > => < A : Proc | n: s N > ping(A, N) .\n\
+         rl [recv] : ping(A, N) < 'log : Log | seen: S > => < 'log : Log | seen: (S ; N) > .\n\
+         op init : -> Configuration . eq init = < 'a : Proc | n: 0 > < 'log : Log | seen: 7 > .\n\
+         op got : -> Prop . eq C < 'log : Log | seen: (0 ; 1 ; S) > |= got = true .\nendm\n\
+         mod TUPLES is protecting MAP{Qid, Nat} . protecting SET{Nat} . protecting NAT . protecting QID .\n\
+         including MODEL-CHECKER . op st : Nat Map{Qid, Nat} Set{Nat} -> State [ctor] . vars N X : Nat .\n\
+         var M : Map{Qid, Nat} . var S : Set{Nat} .\n\
+         rl [a] : st(N, ('a |-> X, M), S) => st(s N, ('a |-> s X, M), (S, X)) .\n\
+         op init : -> State . eq init = st(0, ('a |-> 0, 'b |-> 0), 5) .\n\
+         op two : -> Prop . eq st(2, M, S) |= two = true .\nendm\n",
+    );
+    let run = |module: &str, formula: &str| {
+        let (code, said, _) = spec.check(&["--module", module, "--formula", formula]);
+        assert_eq!(code, 1, "{said}");
+        said.lines().skip(4).map(|line| line.trim().to_owned()).collect::<Vec<String>>()
+    };
+    assert_eq!(
+        run("OBJECTS", "[] ~ got"),
+        [
+            "0        'a : Proc, 'a.n: 0, 'log : Log, 'log.seen: 7",
+            "1  send  'a.n: 0 -> 1, + ping('a, 0)",
+            "2  recv  - ping('a, 0), + 'log.seen: 0",
+            "3  send  'a.n: 1 -> 2, + ping('a, 1)",
+            "4  recv  - ping('a, 1), + 'log.seen: 1 |= got",
+        ]
+    );
+    assert_eq!(
+        run("TUPLES", "[] ~ two"),
+        [
+            "0     #1: 0, #2: 'a |-> 0, #2: 'b |-> 0, #3: 5",
+            "1  a  #1: 0 -> 1, #2: 'a |-> 0 -> 1, + #3: 0",
+            "2  a  #1: 1 -> 2, #2: 'a |-> 1 -> 2, + #3: 1 |= two",
+        ]
+    );
+}
+
+#[test]
+fn the_module_with_formulas_is_named() {
+    let spec = Spec::new("elsewhere", &format!("{STUCK}\nmod OTHER is protecting NAT . endm\n"));
+    let (code, _, errors) = spec.check(&[]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("name one that has, by --module: STUCK"), "{errors}");
+}

@@ -275,3 +275,19 @@ fn an_answer_that_cannot_be_written_is_told() {
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("cannot write the answer"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn wrong_usage_in_json_is_an_object() {
+    for args in [
+        &["check", "--nosuch", "--format", "json"][..],
+        &["search", "x.rwl", "--depth", "x", "--format=json"],
+    ] {
+        let output = rwl(args, "");
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), String::new()), "{args:?}");
+        let object: serde_json::Value = serde_json::from_str(&text(&output.stdout)).expect("one object");
+        assert_eq!((&object["command"], &object["code"]), (&args[0].into(), &"usage".into()));
+        assert!(object["message"].as_str().is_some_and(|message| !message.is_empty()), "{object}");
+    }
+    // Help is no mistake.
+    assert!(text(&rwl(&["check", "--help", "--format", "json"], "").stdout).contains("Usage:"));
+}

@@ -278,3 +278,48 @@ fn an_interrupted_search_says_how_far_it_came() {
     drop(input);
     assert_eq!(child.wait().expect("ends").code(), Some(3));
 }
+
+#[test]
+fn two_threads_keep_to_the_memory_limit() {
+    let qlock = concat!(env!("CARGO_MANIFEST_DIR"), "/specs/qlock.rwl");
+    let peak = |threads: &str| {
+        let pattern = "{(pc[p1]: cs) (pc[p2]: cs) OCs:Soup{OComp}}";
+        let limits = ["--threads", threads, "--memory", "30M", "--format", "json"];
+        let args = ["search", qlock, "--module", "QLOCK-CHECK", "--init", "init9", "--pattern", pattern];
+        let output = rwl(&[&args[..], &limits].concat(), "");
+        assert_eq!(output.status.code(), Some(3));
+        let object: serde_json::Value = serde_json::from_str(&text(&output.stdout)).expect("one object");
+        assert_eq!(object["reason"], "the memory limit was reached");
+        assert!(object["states"].as_u64().is_some_and(|states| states > 50_000), "{object}");
+        object["peak_memory_bytes"].as_u64().expect("a number") >> 20
+    };
+    let (one, two) = (peak("1"), peak("2"));
+    assert!(two <= one + 8, "{one} MB on one thread, {two} MB on two");
+}
+
+#[test]
+fn what_a_search_leaves_out_is_told() {
+    let spec = "mod M is protecting NAT . sort S . op c : Nat -> S [ctor] .\n\
+        rl [up] : c(N:Nat) => c(s N:Nat) .\nrl [up] : c(7) => c(0) .\nrl [down] : c(s N:Nat) => c(N:Nat) .\nendm\n";
+    // The specification comes from standard input.
+    let search = |args: &[&str]| {
+        let output = rwl(&[&["search", "-", "--init", "c(0)", "--pattern", "c(99)"], args].concat(), spec);
+        text(&output.stdout)
+    };
+    let said = search(&["--depth", "2"]);
+    assert!(said.contains("\nStates that take more than 2 steps have not been explored.\n"), "{said}");
+    assert!(said.contains("  up (line 2)\n           0  up (line 3)\n"), "{said}");
+    assert!(said.contains("  down\n"), "{said}");
+    assert!(!search(&["--depth", "1", "--arrow", "=>1"]).contains("have not been explored"));
+}
+
+#[test]
+fn a_condition_that_needs_itself_is_named() {
+    let spec = "mod M is protecting NAT . sort S . ops c d : Nat -> S [ctor] . vars N M : Nat .\n\
+        rl [fine] : c(N) => c(N) .\ncrl [down] : c(N) => d(N) if c(s N) => d(M) .\nendm\n";
+    let output = rwl(&["search", "-", "--init", "c(0)"], spec);
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("the condition of this rule needs itself again and again"), "{errors}");
+    assert!(errors.contains("crl [down]") && !errors.contains("[fine]"), "{errors}");
+}

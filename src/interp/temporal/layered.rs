@@ -148,7 +148,7 @@ impl Interpreter {
         claim: &Claim,
     ) -> String {
         let init = self.print(module, &setup.initial);
-        format!("{}\n{init}\n{}\n{fairness:?}", show::show_all(module, &self.order), claim.text)
+        format!("{}\n{init}\n{}\n{fairness:?}", show::show_all(module, &self.order, true), claim.text)
     }
 
     /// Has something done on a model within the limits; tells what goes wrong.

@@ -17,6 +17,7 @@ use crate::module::Module;
 use crate::report::Answer;
 use crate::rewrite::Machine;
 use crate::sorts::{Node, OpId, Tree};
+use crate::syntax::tree::Token;
 
 /// What `rwl check` is asked.
 #[derive(Clone, Debug, Default)]
@@ -186,11 +187,30 @@ impl Interpreter {
     ) -> Option<(OpId, Vocabulary)> {
         let Some(op) = module.signature.with_hook("ModelCheckerSymbol") else {
             let message = format!("module {} has no formulas to check", module.name);
-            let hint = "import MODEL-CHECKER (after `load model-checker`) and define propositions by `|=`";
+            let others = self.checkable();
+            let hint = match &others[..] {
+                [] => "import MODEL-CHECKER (after `load model-checker`) and define propositions by `|=`"
+                    .to_owned(),
+                _ => format!("name one that has, by --module: {}", others.join(", ")),
+            };
             self.say(host, &Diagnostic::new(Severity::Error, "no-model-checker", message, place).hint(hint));
             return None;
         };
         Some((op, Vocabulary::of(module, op)?))
+    }
+
+    /// Modules of the user's files that formulas can be checked in.
+    fn checkable(&mut self) -> Vec<String> {
+        let is_own = |token: &Token| !self.sources.name(token.span.file).starts_with('<');
+        let own: Vec<Token> = self.modules.declared().filter(is_own).collect();
+        let has_checker = |token: &Token| {
+            let module = self.modules.resolve_name(token.name, token.span);
+            module.is_ok_and(|module| module.signature.with_hook("ModelCheckerSymbol").is_some())
+        };
+        let names = own.into_iter().filter(has_checker).map(|token| token.name.to_string()).collect();
+        // What is wrong with them is another matter.
+        self.modules.take_diagnostics();
+        names
     }
 
     /// The model from an initial state, and the claims that these formulas are, those that are
@@ -289,6 +309,10 @@ impl Interpreter {
     /// Why there is no verdict.
     pub(super) fn unknown(&self, stop: &Stop) -> String {
         match stop {
+            Stop::Interrupted(Interrupt::Depth) if let Some(rule) = self.setup.cancel.blamed() => {
+                let (line, _) = self.sources.line_column(rule.file, rule.start);
+                format!("{}, in the rule at {}:{line}", reason(stop), self.sources.name(rule.file))
+            }
             Stop::Interrupted(interrupt) => reason(&Stop::Interrupted(self.reason(*interrupt))),
             stop => reason(stop),
         }
