@@ -426,7 +426,8 @@ impl<'s> Checker<'s> {
     fn is_bad(&self, formulas: &Formulas, normal: Formula, lasso: &Lasso) -> bool {
         let props = |step: &Step| self.space.props(self.space.node(step.state)?);
         let letters: Option<Vec<u64>> = lasso.steps.iter().map(props).collect();
-        is_bad_prefix(formulas, normal, &letters.expect("the checker read these states"))
+        // Where nothing more is explored, some may not have been read.
+        letters.is_some_and(|letters| is_bad_prefix(formulas, normal, &letters))
     }
 
     /// Gives a run without a cycle one, if it is asked for or needed to see the violation.

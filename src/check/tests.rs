@@ -8,6 +8,7 @@ use crate::logic::PropId;
 use crate::logic::random::{Random, random_formula};
 use crate::logic::text::{parse, print};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 fn setting(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
@@ -713,4 +714,121 @@ fn propositions_that_are_never_true_are_told() {
         let absent: Vec<u32> = answer.absent.iter().map(|prop| prop.0).collect();
         assert_eq!(absent, expected, "{text}");
     }
+}
+
+/// Explores so many states and then stops; what nobody asked for is not true.
+struct Halting<'s> {
+    inner: &'s Explicit,
+    left: AtomicUsize,
+    asked: AtomicU64,
+    light: u64,
+}
+
+struct HaltingWorker<'a>(&'a Halting<'a>, bool);
+
+impl System for Halting<'_> {
+    type Worker<'a>
+        = HaltingWorker<'a>
+    where
+        Self: 'a;
+    fn worker(&self) -> HaltingWorker<'_> {
+        HaltingWorker(self, true)
+    }
+    fn witness(&self) -> HaltingWorker<'_> {
+        HaltingWorker(self, false)
+    }
+}
+
+impl HaltingWorker<'_> {
+    fn go_on(&self) -> Result<(), Stop> {
+        let less = |left: usize| left.checked_sub(1);
+        let goes = !self.1 || self.0.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
+        if goes { Ok(()) } else { Err(Stop::Interrupted(Interrupt::Time)) }
+    }
+}
+
+impl Worker for HaltingWorker<'_> {
+    fn initial(&mut self) -> Result<State, Stop> {
+        Ok(self.0.inner.initial)
+    }
+    fn successors(&mut self, state: State, out: &mut Vec<(RuleId, State)>) -> Result<(), Stop> {
+        self.go_on()?;
+        let mut inner = self.0.inner;
+        inner.successors(state, out)
+    }
+    fn props(&mut self, state: State) -> Result<u64, Stop> {
+        self.go_on()?;
+        let mut inner = self.0.inner;
+        let asked = if self.1 { self.0.asked.load(Ordering::Relaxed) } else { u64::MAX };
+        Ok(inner.props(state)? & asked)
+    }
+    fn ask(&self, props: u64) {
+        self.0.asked.store(props, Ordering::Relaxed);
+    }
+    fn light(&self) -> u64 {
+        self.0.light
+    }
+}
+
+/// Several formulas share what is known of the states, and after a stop nothing is said that would not be said of the
+/// whole.
+#[test]
+fn formulas_share_states_and_stops() {
+    let mut random = Random::new(setting("SEED", 1));
+    let (mut decided, mut open) = (0, 0);
+    for case in 0..setting("CASES", 1500) {
+        let mut formulas = Formulas::default();
+        let size = 2 + random.below(if case % 3 == 0 { 30 } else { 6 });
+        let inner = random_system(&mut random, size, 3, 3);
+        let mut fairness = Fairness::default();
+        if random.below(3) == 0 {
+            fairness.weak.push(vec![RuleId(random.below(3) as u32)]);
+            fairness.strong.push(vec![RuleId(random.below(3) as u32)]);
+        }
+        let halting = Halting {
+            inner: &inner,
+            left: AtomicUsize::new(random.below(2 * size + 8) as usize),
+            asked: AtomicU64::new(u64::MAX),
+            light: random.below(8),
+        };
+        let automaton_only = random.below(2) == 0;
+        let options = Options { fairness: fairness.clone(), automaton_only, ..Options::default() };
+        let mut checker = Checker::new(&halting, None, options.clone()).expect("few conditions");
+        let mut stop = None;
+        for _ in 0..5 {
+            let formula = match random.below(2) {
+                0 => random_class(&mut random, &mut formulas),
+                _ => {
+                    let length = 1 + random.below(4) as usize;
+                    random_formula(&mut random, &mut formulas, length, 3)
+                }
+            };
+            let text = print(&formulas, formula);
+            let mut alone = Checker::new(&inner, None, options.clone()).expect("few conditions");
+            let expected = alone.check(&mut formulas, formula).expect("an answer").verdict;
+            let mut verdict = Verdict::Unknown(Stop::States(0));
+            if stop.is_none() {
+                verdict = checker.check(&mut formulas, formula).expect("an answer").verdict;
+                if let Verdict::Unknown(why) = &verdict {
+                    stop = Some(why.clone());
+                }
+            }
+            if let Some(why) = &stop {
+                verdict =
+                    checker.check_known(&mut formulas, formula, why.clone()).expect("an answer").verdict;
+            }
+            let is_same = match (&verdict, &expected) {
+                (Verdict::Unknown(_), _) => stop.is_some(),
+                (Verdict::Violated(_), Verdict::Violated(_))
+                | (Verdict::Holds { .. }, Verdict::Holds { .. }) => true,
+                _ => false,
+            };
+            assert!(is_same, "case {case}, {text}: {verdict:?}, not {expected:?}\n{inner:?}");
+            if stop.is_some() {
+                *(if matches!(verdict, Verdict::Unknown(_)) { &mut open } else { &mut decided }) += 1;
+            }
+        }
+    }
+    println!("after stops: {decided} decided, {open} open");
+    assert!(decided > 0 && open > 0);
 }
