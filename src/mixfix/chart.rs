@@ -457,6 +457,17 @@ impl<'a> Chart<'a> {
                 expected.push((position as u32, production, rhs[1]));
             }
         }
+        // The arrows of a search are phrases.
+        for &production in &grammar.adjacent[nt as usize] {
+            let p = &grammar.productions[production as usize];
+            let Symbol::Phrase { nt: second, .. } = grammar.rhs(production)[1] else { continue };
+            if second < grammar.kinds || !self.allows(cache, start, p.nt, p.prec) {
+                continue;
+            }
+            let words = grammar.productions.iter().enumerate().filter(|(_, p)| p.nt == second);
+            let words = words.map(|(i, _)| (position as u32, i as u32, grammar.rhs(i as u32)[0]));
+            self.expected.iter_mut().for_each(|expected| expected.extend(words.clone()));
+        }
     }
 
     /// If exactly one item awaits this phrase, as its last symbol, and so on upwards for at least

@@ -2,7 +2,7 @@
 
 use super::build::Builder;
 use super::chart::{Chart, NONE};
-use super::grammar::{Cache, Grammar, Meaning, Nt, Symbol, Vars};
+use super::grammar::{Cache, Extra, Grammar, Meaning, Nt, Symbol, Vars};
 use super::hint::{is_like_variable, slip};
 use super::leaf::Leaves;
 use crate::base::{Diagnostic, Name, Span, nearest};
@@ -223,6 +223,8 @@ fn list_expected(
             Symbol::Phrase { nt, .. } if nt < grammar.kinds => {
                 add(format!("a term of kind {}", sig.sorts.kind(KindId(nt)).name))
             }
+            // Its words are listed.
+            Symbol::Phrase { nt, .. } if nt == grammar.extra(Extra::Arrow) => {}
             Symbol::Phrase { .. } => add("a condition".into()),
             Symbol::Sort(kind) => add(format!("a sort of kind {}", sig.sorts.kind(kind).name)),
             Symbol::Token(_) => {}

@@ -37,6 +37,7 @@ pub(super) enum Extra {
     Crl,
     Match,
     MatchIf,
+    Arrow,
     Search,
     SearchIf,
     /// The number of nonterminals above.
@@ -74,8 +75,10 @@ pub(super) enum Meaning {
     Bool,
     /// `p <=? t`
     Problem,
-    /// `t =>* p`, with the number of the arrow.
-    Search(u8),
+    /// `t =>* p`
+    Search,
+    /// The arrow of a search, by its number.
+    Arrow(u8),
     /// A condition of one fragment, or of a fragment and a condition.
     Fragments,
 }
@@ -333,10 +336,12 @@ impl Grammar {
             self.add(self.extra(Extra::Mb), 0, Meaning::Sort, &body(colon, sort), false);
             self.add(self.extra(Extra::Cmb), 0, Meaning::Sort, &with(colon, sort), false);
             self.add(self.extra(Extra::Match), 0, Meaning::Problem, &body(problem, term), false);
-            for (number, arrow) in arrows.into_iter().enumerate() {
-                let meaning = Meaning::Search(number as u8);
-                self.add(self.extra(Extra::Search), 0, meaning, &body(arrow, term), false);
-            }
+            // An arrow is a phrase of its own: as in Maude, that decides how ambiguous searches are read.
+            let arrow = phrase(self.extra(Extra::Arrow));
+            self.add(self.extra(Extra::Search), 0, Meaning::Search, &body(arrow, term), false);
+        }
+        for (number, arrow) in arrows.into_iter().enumerate() {
+            self.add(self.extra(Extra::Arrow), 0, Meaning::Arrow(number as u8), &[arrow], false);
         }
         if let Some(truth) = self.truth {
             let bool_term = phrase(sig.op(truth).range.0);

@@ -204,12 +204,13 @@ impl Grammar {
             let parts = builder.parts(root);
             let problem = builder.parts(parts.phrases[0]);
             let subject = builder.tree(problem.phrases[0]);
-            let pattern = builder.tree(problem.phrases[1]);
+            let arrow = builder.parts(problem.phrases[1]);
+            let pattern = builder.tree(problem.phrases[2]);
             let condition = parts.phrases.get(1).map_or_else(Vec::new, |&c| self.fragments(builder, c));
-            let arrow = match problem.meaning {
-                Meaning::Search(0) => Arrow::One,
-                Meaning::Search(1) => Arrow::Plus,
-                Meaning::Search(2) => Arrow::Star,
+            let arrow = match arrow.meaning {
+                Meaning::Arrow(0) => Arrow::One,
+                Meaning::Arrow(1) => Arrow::Plus,
+                Meaning::Arrow(2) => Arrow::Star,
                 _ => Arrow::Bang,
             };
             Search { subject, arrow, pattern, condition }

@@ -328,7 +328,7 @@ impl<'a> Compiler<'a> {
     /// Compiles the module's rules and some queries; that is all.
     fn rules_and(mut self, queries: &[Rule]) -> Code {
         self.rules = self.module.rules.iter().chain(queries).cloned().collect();
-        collapse_rules(&mut self.rules, self.sy, self.names);
+        collapse_rules(&mut self.rules, self.module, self.sy, self.names);
         let labels = self.rule_code(self.module.rules.len());
         let Compiler {
             module, sy, asm, patterns, builtins, constants, sets, traces, enters, has_lazy, ..
