@@ -17,7 +17,8 @@ use super::{Activity, Doing, ExitCode, memory, stdin};
 use crate::base::{Cancel, Exceeded};
 use crate::check::Counterexample;
 use crate::interp::{
-    AutomatonFormat, CheckRequest, Flow, Interpreter, LayersRequest, SearchRequest, Setup, Text,
+    AutomatonFormat, CheckRequest, Flow, Interpreter, LayersRequest, STANDARD_INPUT, SearchRequest, Setup,
+    Text,
 };
 use crate::jobs;
 use crate::repl;
@@ -256,7 +257,7 @@ fn session(plan: &Plan) -> ExitCode {
         flow = match file.as_str() {
             "-" => match stdin::all() {
                 Ok(text) => {
-                    let name = "<standard input>";
+                    let name = STANDARD_INPUT;
                     let text = Text { name, text: &text, first_line: 1, prompt: false };
                     interpreter.run_text(&mut output, text)
                 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::output::Output;
 use super::{Activity, Doing};
-use crate::interp::{Flow, Host, Interpreter, Text};
+use crate::interp::{Flow, Host, Interpreter, STANDARD_INPUT, Text};
 use crate::syntax::{Progress, next_item};
 
 /// How much is read at once.
@@ -40,7 +40,7 @@ pub fn run(interpreter: &mut Interpreter, output: &mut Output, activity: &Activi
         };
         pending.extend_from_slice(&bytes[..count]);
         let mut run = |text: &str, first_line: usize| {
-            let text = Text { name: "<standard input>", text, first_line, prompt: false };
+            let text = Text { name: STANDARD_INPUT, text, first_line, prompt: false };
             activity.set(Doing::Work);
             let flow = interpreter.run_text(output, text);
             activity.set(Doing::Read);
@@ -75,7 +75,7 @@ pub fn run(interpreter: &mut Interpreter, output: &mut Output, activity: &Activi
                         _ => break,
                     }
                 }
-                let text = Text { name: "<standard input>", text: &rest, first_line, prompt: false };
+                let text = Text { name: STANDARD_INPUT, text: &rest, first_line, prompt: false };
                 interpreter.skip_text(output, text);
             }
             return Ok(Flow::Quit);

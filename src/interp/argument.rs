@@ -14,15 +14,15 @@ use crate::syntax::{module_expression, tokens};
 /// An option and the text that was given with it.
 pub(super) type Argument<'a> = (&'static str, &'a str);
 
+/// The name of texts that come from there.
+pub const STANDARD_INPUT: &str = "<standard input>";
+
 impl Interpreter {
     /// The module that `--module` names; without it, the current one. It becomes the current one.
     pub(super) fn module_argument(&mut self, host: &mut dyn Host, text: Option<&str>) -> Option<Arc<Module>> {
         let Some(text) = text else {
-            // Those in the library that is part of the program have names like `<prelude>`.
-            let is_own = |token: &Token| {
-                Some(token.name) == self.current && !self.sources.name(token.span.file).starts_with('<')
-            };
-            if !self.modules.declared().any(|token| is_own(&token)) {
+            let is_current = |token: Token| Some(token.name) == self.current && self.is_own(&token);
+            if !self.modules.declared().any(is_current) {
                 let none = Diagnostic::new(Severity::Error, "no-module", "the file has no module", None);
                 self.say(host, &none);
                 return None;
@@ -42,12 +42,21 @@ impl Interpreter {
         self.select(host, Some(&expression), Span::default())
     }
 
+    /// Is a module the user's? Those in the library that is part of the program are in texts with names like
+    /// `<prelude>`.
+    pub(super) fn is_own(&self, token: &Token) -> bool {
+        let name = self.sources.name(token.span.file);
+        !name.starts_with('<') || name == STANDARD_INPUT
+    }
+
     pub(super) fn say_unknown_module(&mut self, host: &mut dyn Host, token: Token) {
         const SHOWN_MAX: usize = 8;
-        // Those in the library that is part of the program have names like `<prelude>`.
-        let is_own = |token: &Token| !self.sources.name(token.span.file).starts_with('<');
-        let own: Vec<&str> =
-            self.modules.declared().filter(is_own).map(|token| token.name.as_str()).collect();
+        let own: Vec<&str> = self
+            .modules
+            .declared()
+            .filter(|token| self.is_own(token))
+            .map(|token| token.name.as_str())
+            .collect();
         let names = self.modules.declared().map(|token| token.name.as_str());
         let message = format!("there is no module {}", token.name);
         let mut unknown = Diagnostic::error("unknown-module", message, token.span);

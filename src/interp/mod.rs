@@ -36,6 +36,7 @@ use crate::report::{Answer, Time};
 use crate::syntax::tree::{Command, CommandKind, Item};
 use crate::syntax::{Parser, Progress, TokenOrder, next_item};
 
+pub use argument::STANDARD_INPUT;
 use compiled::Compiled;
 pub use completion::{COMMAND_WORDS, Words};
 pub use options::{Options, SET_WORDS};

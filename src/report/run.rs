@@ -73,7 +73,8 @@ impl Run {
 
     /// Is the line of a step left out, unless all are to be seen? The first and the last lines of a long part are not.
     fn is_left_out(&self, at: usize) -> bool {
-        let back = self.back.unwrap_or(self.steps.len());
+        // The last state of a run without a cycle is left by no step.
+        let back = self.back.unwrap_or(self.steps.len() - 1);
         let (start, end) = if at < back { (0, back) } else { (back, self.steps.len()) };
         end - start > PART_MAX && (start + ENDS..end - ENDS).contains(&at)
     }

@@ -43,7 +43,8 @@ pub fn changes<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>>
             .flat_map(|(at, old)| come.iter().enumerate().map(move |(to, new)| (likeness(old, new), at, to)));
         // Of equal ones the first.
         let best = pairs.max_by_key(|&(score, at, to)| (score, usize::MAX - at, usize::MAX - to));
-        let alone = come.len() == 1 && partner.iter().filter(|p| p.is_none()).count() == 1;
+        // Where the state is one component, it has changed.
+        let alone = before.len() == 1 && after.len() == 1;
         match best {
             Some((score, at, to)) if score > 0 || alone => partner[at] = Some(come.remove(to)),
             _ => break,

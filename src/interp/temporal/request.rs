@@ -187,7 +187,8 @@ impl Interpreter {
     ) -> Option<(OpId, Vocabulary)> {
         let Some(op) = module.signature.with_hook("ModelCheckerSymbol") else {
             let message = format!("module {} has no formulas to check", module.name);
-            let others = self.checkable();
+            // In a command there are other ways to name one.
+            let others = if place.is_none() { self.checkable() } else { Vec::new() };
             let hint = match &others[..] {
                 [] => "import MODEL-CHECKER (after `load model-checker`) and define propositions by `|=`"
                     .to_owned(),
@@ -201,8 +202,7 @@ impl Interpreter {
 
     /// Modules of the user's files that formulas can be checked in.
     fn checkable(&mut self) -> Vec<String> {
-        let is_own = |token: &Token| !self.sources.name(token.span.file).starts_with('<');
-        let own: Vec<Token> = self.modules.declared().filter(is_own).collect();
+        let own: Vec<Token> = self.modules.declared().filter(|token| self.is_own(token)).collect();
         let has_checker = |token: &Token| {
             let module = self.modules.resolve_name(token.name, token.span);
             module.is_ok_and(|module| module.signature.with_hook("ModelCheckerSymbol").is_some())
