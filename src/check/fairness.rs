@@ -9,7 +9,7 @@ use crate::graph::RuleId;
 use rustc_hash::FxHashMap;
 
 /// Conditions on runs; each is on a set of rules that count as one (those with one label).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fairness {
     pub weak: Vec<Vec<RuleId>>,
     pub strong: Vec<Vec<RuleId>>,

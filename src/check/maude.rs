@@ -16,7 +16,7 @@ use crate::graph::Stop;
 use crate::logic::Buchi;
 use rustc_hash::FxHashMap;
 
-/// The run that the search meets first.
+/// The run that the search meets first; none if its path becomes too long.
 pub fn first_run(space: &mut Space, automaton: &Buchi, limits: &Limits) -> Result<Option<Lasso>, Stop> {
     let root = space.initial()?;
     let mut search = Search { space, automaton, limits, seen: FxHashMap::default() };
@@ -53,6 +53,9 @@ impl At {
     }
 }
 
+/// Maude's own search is recursive; paths of less than half this length overflow its stack.
+const PATH_MAX: usize = 200_000;
+
 /// The first search has met the pair and has not left it.
 const ON_PATH: u8 = 1;
 /// The first search has left it.
@@ -78,6 +81,9 @@ impl Search<'_, '_> {
             if let Some(next) = self.next(&mut last)? {
                 path.push(last);
                 if !self.seen.contains_key(&next) {
+                    if path.len() >= PATH_MAX {
+                        return Ok(None);
+                    }
                     path.push(self.enter(next)?);
                 }
                 continue;

@@ -95,7 +95,7 @@ pub enum Counterexample {
 /// Whether the formula holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// `vacuous`: a leads-to whose premise is never true, or a formula that every system satisfies.
+    /// `vacuous`: a leads-to (or another promise) whose premise is never true, or a formula that every system satisfies.
     Holds { vacuous: bool },
     /// The run violates the formula; it has been replayed.
     Violated(Lasso),

@@ -2,7 +2,9 @@
 //! ask about the same formula thousands of times, with other propositions at its leaves.
 
 use super::classify::{Class, Predicate, classify};
-use crate::logic::{Automaton, Formula, Formulas, Node, SizeLimits, TranslateError, simplify, translate};
+use crate::logic::{
+    Automaton, Formula, Formulas, Node, SizeLimits, TranslateError, premise, simplify, translate,
+};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +15,7 @@ pub struct Plan {
     pub class: Option<Class>,
     /// Of the negation.
     pub automaton: Result<Automaton, TranslateError>,
-    /// If it is a leads-to: what has to be followed by something.
+    /// If it is a leads-to or the like: what has to be followed by something.
     pub premise: Option<Predicate>,
 }
 
@@ -64,7 +66,7 @@ impl Plan {
         };
         let premise = match &class {
             Some(Class::LeadsTo(p, _) | Class::LeadsToAlways(p, _)) => Some(p.clone()),
-            _ => None,
+            _ => premise(formulas, normal).and_then(|p| Predicate::new(formulas, p)),
         };
         Plan { class: class.filter(|_| use_class), automaton, premise }
     }

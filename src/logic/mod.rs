@@ -33,7 +33,7 @@ pub mod word;
 pub use automaton::{Automaton, Cube, Edge, PROPS_MAX};
 pub use formula::{Formula, Formulas, Node, PropId};
 pub use imitate::{Buchi, Letters, imitate};
-pub use property::Property;
+pub use property::{Property, premise};
 pub use reduce::{Simulation, degeneralize, reduce};
 pub use simplify::{Simplified, simplify};
 pub use translate::{SizeLimits, TranslateError, translate, translate_plain};

@@ -49,6 +49,24 @@ impl Property {
     }
 }
 
+/// The p of `p |-> f` and `[] (p -> f)`, with any temporal f: if p is never true, the formula holds whatever
+/// f is. The formula is in negation normal form.
+pub fn premise(formulas: &mut Formulas, normal: Formula) -> Option<Formula> {
+    let mut work = vec![always(formulas, normal)?];
+    let mut now: Option<Formula> = None;
+    let mut is_temporal = false;
+    while let Some(part) = work.pop() {
+        match formulas.node(part) {
+            _ if formulas.is_boolean(part) => {
+                now = Some(now.map_or(part, |now| formulas.or(now, part)));
+            }
+            Node::Or(f, g) => work.extend([g, f]),
+            _ => is_temporal = true,
+        }
+    }
+    now.filter(|_| is_temporal).map(|now| formulas.negated(now))
+}
+
 /// The f of `[] f`.
 fn always(formulas: &Formulas, formula: Formula) -> Option<Formula> {
     match formulas.node(formula) {
@@ -135,6 +153,29 @@ mod tests {
         }
         for other in ["p0 U <> [] p1", "p0 R p1", "(<> p0) U p1", "(<> p0) U [] p1", "p0 U [] <> p1"] {
             check(other, "none");
+        }
+    }
+
+    #[test]
+    fn premises() {
+        for (text, expected) in [
+            ("p0 |-> p1", Some("p0")),
+            ("p0 /\\ ~ p1 |-> [] p2", Some("p0 /\\ ~ p1")),
+            ("~ p0 |-> p1", Some("~ p0")),
+            ("[] (p0 -> O p1)", Some("p0")),
+            ("p0 |-> (p1 |-> p2)", Some("p0")),
+            ("[] (p0 -> p1 U p2)", Some("p0")),
+            // Which part would be the premise?
+            ("[] (p0 -> p1)", None),
+            ("[] O p0", None),
+            ("O p0 |-> p1", None),
+            ("p0 -> <> p1", None),
+        ] {
+            let mut formulas = Formulas::default();
+            let formula = parse(&mut formulas, text).expect("well-formed");
+            let normal = formulas.normal(formula);
+            let found = premise(&mut formulas, normal).map(|premise| print(&formulas, premise));
+            assert_eq!(found.as_deref(), expected, "{text}");
         }
     }
 }

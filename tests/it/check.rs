@@ -259,6 +259,25 @@ fn limits_give_no_verdict() {
 }
 
 #[test]
+fn where_maude_would_go_astray_the_short_counterexample_is_shown() {
+    let endless = Spec::new(
+        "astray",
+        "load model-checker\nmod COUNT is including MODEL-CHECKER . protecting NAT .\n\
+         op at : Nat Nat -> State [ctor] . op won : -> Prop [ctor] . vars M N : Nat . op init : -> State .\n\
+         eq init = at(0, 0) . rl [up] : at(M, N) => at(M, s N) . rl [win] : at(M, 3) => at(s M, 3) .\n\
+         eq at(M, N) |= won = M > 0 .\nendm\n",
+    );
+    let (code, objects) = endless.json(&["--formula", "[] ~ won", "--counterexample", "maude"]);
+    assert_eq!((code, &objects[0]["verdict"]), (1, &"violated".into()));
+    assert_eq!(objects[0]["counterexample"]["prefix"].as_array().expect("a run").len(), 5);
+    let reason = objects[0]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("Maude's counterexample was not found"), "{reason}");
+    assert!(objects[0]["states"].as_u64().expect("a number") < 500_000);
+    let (code, objects) = endless.json(&["--formula", "[] ~ won"]);
+    assert_eq!((code, objects[0]["reason"].as_str()), (1, None));
+}
+
+#[test]
 fn a_formula_that_is_too_large_is_unknown() {
     let spec = lamps("large");
     let each: Vec<String> = (0..40).map(|n| format!("<> (lit({n}) /\\ O lit({n}))")).collect();

@@ -48,11 +48,11 @@ pub use meter::{Meter, Progress, Watcher};
 pub use post::Census;
 pub use trace::Run;
 
-use super::classify::{Class, classify};
+use super::classify::{Class, Predicate, classify};
 use super::fairness::FairTable;
 use super::{CheckError, Failure, Fairness, Limits};
 use crate::graph::{Region, Regions, Seed, Stop};
-use crate::logic::{Formula, Formulas, PROPS_MAX, Property, SizeLimits, TranslateError, simplify};
+use crate::logic::{Formula, Formulas, PROPS_MAX, Property, SizeLimits, TranslateError, premise, simplify};
 use boundary::{Boundary, Entry};
 use cache::Cache;
 use crew::{Budget, Crew};
@@ -357,7 +357,7 @@ impl<'a> Site<'a> {
         let (premise, leads_to) = match classify(formulas, normal) {
             Some(Class::LeadsTo(premise, goal)) => (Some(premise.clone()), Some(LeadsTo { premise, goal })),
             Some(Class::LeadsToAlways(premise, _)) => (Some(premise), None),
-            _ => (None, None),
+            _ => (premise(formulas, normal).and_then(|p| Predicate::new(formulas, p)), None),
         };
         let meter = Meter::new(options.watcher, premise);
         let memory = options.limits.memory_max.map(|bytes| bytes as usize);

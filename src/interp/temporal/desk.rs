@@ -247,6 +247,11 @@ impl Interpreter {
                         Ok(run) => report.counterexample = Some(run),
                         Err(stop) => report.reason = Some(self.unknown(&stop)),
                     }
+                    if answer.counterexample != counterexample && desk.fairness == Fairness::default() {
+                        let why =
+                            "Maude's counterexample was not found within the limits; this is a short one";
+                        report.reason.get_or_insert_with(|| why.to_owned());
+                    }
                 }
                 Verdict::Unknown(stop) => {
                     report.verdict = report::Verdict::Unknown;
