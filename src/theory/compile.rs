@@ -64,8 +64,6 @@ pub(super) struct Compiler<'a> {
     /// Does the rule being compiled yield so many elements of a soup, one by one in registers? Then its
     /// code says which is the first.
     pub yields: Option<(usize, Reg)>,
-    /// Is it a part of a rule? Then what occurs twice in its condition is evaluated once.
-    pub is_part: bool,
     /// The module's rules, and after them the queries.
     pub rules: Vec<Rule>,
     /// The operator that is being compiled.
@@ -288,7 +286,6 @@ impl<'a> Compiler<'a> {
             is_result_left: false,
             query_vars: Vec::new(),
             yields: None,
-            is_part: false,
             rules: Vec::new(),
             current: OpId(0),
             shapes,

@@ -531,9 +531,7 @@ impl Compiler<'_> {
         let mut frame = Frame { size: args as u32 + 1 };
         let none = self.asm.label();
         self.query_vars.clear();
-        self.is_part = true;
         self.rows(vec![row], Path::new(known), Statements::Rules { all: true }, none, &mut frame);
-        self.is_part = false;
         self.asm.place(none);
         self.asm.emit(inst(Op::Return, 0, 0, 0));
         self.patch_frame(enter, args, &frame);

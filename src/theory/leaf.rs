@@ -192,8 +192,8 @@ impl Compiler<'_> {
             Statements::Rules { .. } => Some(&self.rules[row.index].rhs),
             Statements::Memberships(_) => None,
         };
-        // Queries have none; parts of rules may have none left.
-        if let Some(rhs) = rhs.filter(|rhs| rhs.len() > 0 || self.is_part) {
+        // That of queries is empty; parts of rules may have none left.
+        if let Some(rhs) = rhs {
             leaf.shared = match &leaf.parts {
                 Some((op, vars)) => self.shared_subterms(&condition, &reduce_parts(rhs, *op, vars)),
                 None => self.shared_subterms(&condition, rhs),

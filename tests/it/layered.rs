@@ -141,8 +141,10 @@ fn what_cannot_be_done_is_said() {
         (&["--layers", "2", "--checkpoint", "/dev/null/here"], 2),
     ] {
         let (found, objects, errors) = check("tas", &[&module[..], args].concat());
-        assert_eq!((found, objects.len()), (code, 0), "{args:?}: {errors}");
-        assert!(!errors.is_empty(), "{args:?}");
+        assert_eq!(found, code, "{args:?}: {errors}");
+        // Wrong usage is told by an object.
+        assert!(objects.iter().all(|object| object["code"] == "usage"), "{args:?}: {objects:?}");
+        assert!(!errors.is_empty() != !objects.is_empty(), "{args:?}: {errors} {objects:?}");
     }
     let (code, objects, _) = check(
         "qlock",

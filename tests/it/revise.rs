@@ -157,8 +157,11 @@ fn what_cannot_be_revised_is_said() {
         (&["--formula", "lofree"], "--layers"),
     ] {
         let (code, objects, errors) = check(&spec("tas"), "revise", &[&tas, args].concat());
-        assert_eq!((code, objects.len()), (2, 0), "{args:?}: {errors}");
-        assert!(errors.contains(expected), "{args:?}: {errors}");
+        // Wrong usage is told by an object.
+        assert_eq!(code, 2, "{args:?}: {errors}");
+        assert!(objects.iter().all(|object| object["code"] == "usage"), "{args:?}: {objects:?}");
+        let said = objects.iter().fold(errors, |said, object| format!("{said}{object}"));
+        assert!(said.contains(expected), "{args:?}: {said}");
     }
     let head = "in model-checker\nmod M is protecting NAT . including MODEL-CHECKER .
         sorts El Soup St . subsort El < Soup . subsort St < State . ops a b c : -> El [ctor] .
