@@ -16,11 +16,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A larger automaton's state sets do not fit into a word.
 const STATES_MAX: usize = 64;
 /// Steps of relations that are looked at, some in any case and more for each edge of the system.
-const WORK_MIN: usize = 1 << 17;
+const WORK_MIN: usize = 1 << 15;
 const WORK_MAX: usize = 1 << 22;
-const WORK_PER_EDGE: usize = 8;
-/// States that may be expanded.
+const WORK_PER_EDGE: usize = 2;
+/// States that may be expanded: at most so many, and of those that are known already an eighth and some more.
 const EXPANSIONS: usize = 1000;
+const EXPANSIONS_MIN: usize = 100;
 
 /// A run that is shorter than `known`, or as long with a shorter prefix.
 pub fn shorter(
@@ -36,7 +37,8 @@ pub fn shorter(
     let work = (WORK_MIN + WORK_PER_EDGE * space.edge_count()).min(WORK_MAX);
     let best = (known.steps.len(), known.back.unwrap_or(0));
     // A run that needs no cycle is as short as one that has been looked for everywhere.
-    let expansions = if known.back.is_some() { EXPANSIONS } else { 0 };
+    let expansions = (space.len() / 8 + EXPANSIONS_MIN).min(EXPANSIONS);
+    let expansions = if known.back.is_some() { expansions } else { 0 };
     let mut search = Search { space, automaton, limits, expansions, best, work, run: None };
     search.look(root);
     let run = search.run;
