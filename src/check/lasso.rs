@@ -79,18 +79,19 @@ pub fn shortest(
     parts: &[Accepting],
 ) -> Result<Lasso, Stop> {
     let mut graph = Expanded { product, space };
-    let (nodes, back) = shortest_in(&mut graph, starts, parts, |graph, number| graph.product.pair(number).0);
+    let found = shortest_in(&mut graph, starts, parts, |graph, number| graph.product.pair(number).0);
+    let (nodes, back) = found.expect("an accepting part is reachable and has a cycle");
     Ok(Lasso { steps: steps(space, &nodes)?, back: Some(back) }.folded())
 }
 
 /// The same in any graph: states, each with the place of the edge that leaves it, and where the run
-/// goes back to. `state` is the state of a pair.
+/// goes back to. `state` is the state of a pair. There is none where the graph ends before all of it was seen.
 pub fn shortest_in<G: Graph>(
     graph: &mut G,
     starts: impl IntoIterator<Item = u32>,
     parts: &[Accepting],
     state: impl Fn(&G, u32) -> u32,
-) -> (Vec<(u32, u32)>, usize) {
+) -> Option<(Vec<(u32, u32)>, usize)> {
     let mut place: FxHashMap<u32, (usize, u32)> = FxHashMap::default();
     for (index, part) in parts.iter().enumerate() {
         for (at, &number) in part.local.nodes.iter().enumerate() {
@@ -124,8 +125,7 @@ pub fn shortest_in<G: Graph>(
             best = Some(Best { nodes, back, length });
         }
     }
-    let Best { nodes, back, .. } = best.expect("an accepting part is reachable and has a cycle");
-    (nodes, back)
+    best.map(|Best { nodes, back, .. }| (nodes, back))
 }
 
 /// The shortest path to a pair that satisfies the test; the run may go on in any way.

@@ -226,7 +226,9 @@ impl<'s> Checker<'s> {
         };
         let (states, transitions) = (self.space.len(), self.space.edge_count());
         let absent = match verdict {
-            Verdict::Holds { .. } if method != Method::Formula => self.absent(formulas, formula, &props),
+            Verdict::Holds { .. } | Verdict::Violated(_) if method != Method::Formula => {
+                self.absent(formulas, formula, &props)
+            }
             _ => Vec::new(),
         };
         Ok(Answer { verdict, method, counterexample, states, transitions, absent })

@@ -553,8 +553,9 @@ impl<'p, 'a, R: Region> Known<'p, 'a, R> {
     /// The run from a pair into one of these and around there.
     fn cyclic(mut self, start: u32, parts: &[Accepting]) -> Result<Suffix, Stop> {
         self.stop.take().map_or(Ok(()), Err)?;
-        let (nodes, back) = shortest_in(&mut self, [start], parts, |_, number| number);
+        let found = shortest_in(&mut self, [start], parts, |_, number| number);
         self.stop.take().map_or(Ok(()), Err)?;
+        let (nodes, back) = found.expect("the walk came there");
         self.suffix(start, &nodes, Some(back))
     }
 

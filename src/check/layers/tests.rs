@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -395,10 +395,11 @@ fn layers_against_the_whole() {
     assert!(setting("CASES", 0) < 500 || unfair > 0);
 }
 
-/// A system that has room for a few states only, until it forgets them.
+/// A system that has room for a few states only, until it forgets them, and that is looked at so often.
 struct Forgetful {
     system: Explicit,
     room: usize,
+    visits: AtomicUsize,
     epoch: AtomicU64,
     known: Mutex<HashSet<u64>>,
 }
@@ -449,6 +450,10 @@ impl Region for &Forgetful {
         reads: &dyn Fn(u64) -> bool,
         out: &mut Vec<(RuleId, Sprout)>,
     ) -> Result<u64, Stop> {
+        let less = |left: usize| left.checked_sub(1);
+        if self.visits.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_err() {
+            return Err(Stop::Interrupted(Interrupt::Time));
+        }
         let mut found = Vec::new();
         let props = (&self.system).visit(self.state(state), reads, &mut found)?;
         for (rule, target) in found {
@@ -494,7 +499,8 @@ fn what_is_forgotten_changes_no_verdict() {
         let depths: Vec<u32> = (0..random.below(4)).map(|_| 1 + random.below(5) as u32).collect();
         let layers = if depths.is_empty() { Layers::Auto } else { Layers::Depths(depths) };
         let room = 10 + random.below(system.edges.len() as u64) as usize;
-        let system = Forgetful { system, room, epoch: AtomicU64::new(0), known: Mutex::default() };
+        let visits = AtomicUsize::new(usize::MAX);
+        let system = Forgetful { system, room, visits, epoch: AtomicU64::new(0), known: Mutex::default() };
         let pool = [None, Some(&pools[0]), Some(&pools[1])][random.below(3) as usize];
         let options = Options { layers, fairness: fairness.clone(), ..Options::default() };
         let answer = check(&system, pool, &mut formulas, formula, options)
@@ -558,6 +564,45 @@ fn violations_before_the_boundary() {
         assert_eq!(verdict(&line, &[1, 1, 2, 0, 0], "p0 U p1", depths), None);
         assert_eq!(verdict(&line, &[0; 5], "False", depths).map(|(prefix, _)| prefix > 0), Some(true));
     }
+}
+
+/// Wherever it happens, the verdict is right or missing.
+#[test]
+fn a_check_may_stop_anywhere() {
+    let pool = pool(2);
+    let mut random = Random::new(setting("SEED", 1));
+    let (mut violated, mut unknown) = (0, 0);
+    for case in 0..setting("CASES", 400) {
+        let mut formulas = Formulas::default();
+        let states = 2 + random.below(40);
+        let system = random_system(&mut random, states);
+        let formula = random_claim(&mut random, &mut formulas);
+        let fairness = random_fairness(&mut random);
+        let (expected, _) = whole(&system, &mut formulas, formula, &fairness);
+        let said = format!("case {case}: {}, {fairness:?}\n{system:?}", print(&formulas, formula));
+        let depths: Vec<u32> = (0..random.below(3)).map(|_| 1 + random.below(4) as u32).collect();
+        let layers = if depths.is_empty() { Layers::Auto } else { Layers::Depths(depths) };
+        let visits = AtomicUsize::new(random.below(6 * states) as usize);
+        let known = Mutex::default();
+        let system = Forgetful { system, room: usize::MAX, visits, epoch: AtomicU64::new(0), known };
+        let pool = (random.below(3) == 0).then_some(&pool);
+        let options = Options { layers, fairness: fairness.clone(), ..Options::default() };
+        let answer = check(&system, pool, &mut formulas, formula, options)
+            .unwrap_or_else(|error| panic!("{error:?}, {said}"));
+        match &answer.verdict {
+            Verdict::Holds => assert!(expected, "{said}"),
+            Verdict::Violated(run) => {
+                replay_outside(&system.system, &mut formulas, formula, &fairness, run);
+                violated += 1;
+            }
+            Verdict::Unknown(reason) => {
+                assert_eq!(*reason, Reason::Stopped(Stop::Interrupted(Interrupt::Time)), "{said}");
+                unknown += 1;
+            }
+        }
+    }
+    println!("{violated} violated, {unknown} unknown");
+    assert!(violated > 20 && unknown > 20);
 }
 
 #[test]

@@ -31,7 +31,7 @@ const LOOK_MIN: Duration = Duration::from_secs(1);
 
 /// The first part of the time for a formula whose propositions have to be computed, where there is no limit; the next
 /// is twice as long.
-const TURN: Duration = Duration::from_secs(5);
+const TURN: Duration = Duration::from_secs(1);
 
 /// Where reports wait for those that come before them.
 pub(super) struct Desk<'m> {

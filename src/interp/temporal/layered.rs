@@ -91,6 +91,14 @@ impl Interpreter {
                 let mut places = [saving.directory.clone(), all.clone()].into_iter().chain(others);
                 match places.find(|place| resume && saving.is_at(place, &request.layers)) {
                     Some(directory) => Saving { directory, ..saving },
+                    // Its place may be another formula's.
+                    None if resume && claims.len() > 1 && host.is_directory(&saving.directory) => {
+                        let free = (1..).map(own).find(|directory| !host.is_directory(directory));
+                        Saving {
+                            directory: free.expect("there are fewer directories than numbers"),
+                            ..saving
+                        }
+                    }
                     None => saving,
                 }
             });
