@@ -241,6 +241,11 @@ fn a_check_survives_being_killed() {
     let (_, one, _) = check("qlock", &[&formula[..], &two, &["--resume"]].concat());
     assert_eq!((&one[0]["verdict"], &one[0]["states"]), (&both[0]["verdict"], &0.into()));
     assert_eq!(one[0]["layers"], both[0]["layers"]);
+    // A formula that was not among them gets a place of its own, not another one's.
+    let third = ["--formula", "lofree1", "--resume"];
+    let (code, more, errors) = check("qlock", &[&formula[..], &third, &two].concat());
+    assert_eq!((code, more.len()), (0, 2), "{errors}");
+    assert_eq!((&more[0]["states"], &more[1]["verdict"]), (&0.into(), &"holds".into()));
     // Somebody else's checkpoint is refused.
     let other: Vec<&str> = args.iter().map(|&arg| if arg == "init6" { "init5" } else { arg }).collect();
     let (code, objects, errors) = check("qlock", &[&other[..], &["--resume"]].concat());
