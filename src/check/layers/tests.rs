@@ -422,6 +422,28 @@ impl Regions for Forgetful {
 }
 
 impl Forgetful {
+    /// The verdict on a formula, which is checked unless it is missing. Without depths they are found.
+    fn judged(
+        &self,
+        depths: &[u32],
+        pool: Option<&ThreadPool>,
+        formulas: &mut Formulas,
+        formula: Formula,
+        fairness: &Fairness,
+    ) -> Verdict {
+        let said = format!("{}, {fairness:?}, {depths:?}\n{:?}", print(formulas, formula), self.system);
+        let layers = if depths.is_empty() { Layers::Auto } else { Layers::Depths(depths.to_vec()) };
+        let options = Options { layers, fairness: fairness.clone(), ..Options::default() };
+        let answer = check(self, pool, formulas, formula, options);
+        let verdict = answer.unwrap_or_else(|error| panic!("{error:?}, {said}")).verdict;
+        match &verdict {
+            Verdict::Holds => assert!(whole(&self.system, formulas, formula, fairness).0, "{said}"),
+            Verdict::Violated(run) => replay_outside(&self.system, formulas, formula, fairness, run),
+            Verdict::Unknown(_) => {}
+        }
+        verdict
+    }
+
     /// A state that is known from now on.
     fn sprout(&self, state: u64) -> Result<Sprout, Stop> {
         let mut known = self.known.lock().expect("not poisoned");
@@ -494,31 +516,21 @@ fn what_is_forgotten_changes_no_verdict() {
         let system = if case % 5 == 0 { mutex(4, case % 2 == 0) } else { random_system(&mut random, states) };
         let formula = random_claim(&mut random, &mut formulas);
         let fairness = random_fairness(&mut random);
-        let (expected, _) = whole(&system, &mut formulas, formula, &fairness);
         let said = format!("case {case}: {}, {fairness:?}\n{system:?}", print(&formulas, formula));
         let depths: Vec<u32> = (0..random.below(4)).map(|_| 1 + random.below(5) as u32).collect();
-        let layers = if depths.is_empty() { Layers::Auto } else { Layers::Depths(depths) };
         let room = 10 + random.below(system.edges.len() as u64) as usize;
         let visits = AtomicUsize::new(usize::MAX);
         let system = Forgetful { system, room, visits, epoch: AtomicU64::new(0), known: Mutex::default() };
         let pool = [None, Some(&pools[0]), Some(&pools[1])][random.below(3) as usize];
-        let options = Options { layers, fairness: fairness.clone(), ..Options::default() };
-        let answer = check(&system, pool, &mut formulas, formula, options)
-            .unwrap_or_else(|error| panic!("{error:?}, {said}"));
-        match &answer.verdict {
-            Verdict::Holds => assert!(expected, "{said}"),
-            Verdict::Violated(run) => {
-                replay_outside(&system.system, &mut formulas, formula, &fairness, run);
-            }
-            Verdict::Unknown(reason) => {
-                let stopped = Reason::Stopped(Stop::Interrupted(Interrupt::Memory));
-                assert!(*reason == Reason::Component || *reason == stopped, "{reason:?}, {said}");
-                unknown += 1;
-                continue;
-            }
+        let verdict = system.judged(&depths, pool, &mut formulas, formula, &fairness);
+        if let Verdict::Unknown(reason) = &verdict {
+            let stopped = Reason::Stopped(Stop::Interrupted(Interrupt::Memory));
+            assert!(*reason == Reason::Component || *reason == stopped, "{reason:?}, {said}");
+            unknown += 1;
+            continue;
         }
         decided += 1;
-        forgot += usize::from(answer.verdict == Verdict::Holds && system.epoch.into_inner() > 0);
+        forgot += usize::from(verdict == Verdict::Holds && system.epoch.into_inner() > 0);
     }
     println!("{decided} decided, {forgot} of those after forgetting, {unknown} unknown");
     assert!(decided > 30 && forgot > 3);
@@ -578,25 +590,21 @@ fn a_check_may_stop_anywhere() {
         let system = random_system(&mut random, states);
         let formula = random_claim(&mut random, &mut formulas);
         let fairness = random_fairness(&mut random);
-        let (expected, _) = whole(&system, &mut formulas, formula, &fairness);
-        let said = format!("case {case}: {}, {fairness:?}\n{system:?}", print(&formulas, formula));
+        println!("case {case}");
         let depths: Vec<u32> = (0..random.below(3)).map(|_| 1 + random.below(4) as u32).collect();
-        let layers = if depths.is_empty() { Layers::Auto } else { Layers::Depths(depths) };
-        let visits = AtomicUsize::new(random.below(6 * states) as usize);
-        let known = Mutex::default();
-        let system = Forgetful { system, room: usize::MAX, visits, epoch: AtomicU64::new(0), known };
         let pool = (random.below(3) == 0).then_some(&pool);
-        let options = Options { layers, fairness: fairness.clone(), ..Options::default() };
-        let answer = check(&system, pool, &mut formulas, formula, options)
-            .unwrap_or_else(|error| panic!("{error:?}, {said}"));
-        match &answer.verdict {
-            Verdict::Holds => assert!(expected, "{said}"),
-            Verdict::Violated(run) => {
-                replay_outside(&system.system, &mut formulas, formula, &fairness, run);
-                violated += 1;
-            }
+        let (epoch, known, visits) = (AtomicU64::new(0), Mutex::default(), AtomicUsize::new(usize::MAX));
+        let mut system = Forgetful { system, room: usize::MAX, visits, epoch, known };
+        system.judged(&depths, pool, &mut formulas, formula, &fairness);
+        // Mostly near the end, where counterexamples are made.
+        let all = (usize::MAX - system.visits.into_inner()) as u64;
+        let last = if random.below(3) == 0 { all } else { all.min(8) };
+        system.visits = AtomicUsize::new((all - random.below(last + 1)) as usize);
+        match system.judged(&depths, pool, &mut formulas, formula, &fairness) {
+            Verdict::Holds => {}
+            Verdict::Violated(_) => violated += 1,
             Verdict::Unknown(reason) => {
-                assert_eq!(*reason, Reason::Stopped(Stop::Interrupted(Interrupt::Time)), "{said}");
+                assert_eq!(reason, Reason::Stopped(Stop::Interrupted(Interrupt::Time)));
                 unknown += 1;
             }
         }
