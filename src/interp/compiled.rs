@@ -12,7 +12,7 @@ use super::matching::{Binding, shapes};
 use crate::base::{Cancel, Name, Span};
 use crate::builtin::BuiltinState;
 use crate::mixfix::Grammar;
-use crate::module::{Module, Rule};
+use crate::module::{Fragment, Module, Rule};
 use crate::rewrite::{Machine, Turns};
 use crate::sorts::{Node, OpId, Tree};
 use crate::syntax::TokenOrder;
@@ -169,8 +169,9 @@ impl Variants {
 const DECIDING_MAX: Duration = Duration::from_secs(2);
 const DECIDING_WORDS: usize = 1 << 24;
 
-/// The conditional memberships that hold for constants, which have no place for a sort of their own:
-/// so this is found out before the theory is used.
+/// The memberships that hold for constants where their declaration does not tell: those with a condition and
+/// those with a pattern that may collapse. Constants have no place for a sort of their own, so this is found out
+/// before the theory is used.
 fn conditional_facts(
     module: &Module,
     cancel: &Cancel,
@@ -179,20 +180,22 @@ fn conditional_facts(
     let sig = &module.signature;
     let top = |tree: &Tree| tree.node(tree.root()).op();
     let is_value = |id: OpId| module.equations.iter().all(|eq| eq.attrs.nonexec || top(&eq.lhs) != Some(id));
+    let may_collapse = |op: OpId| sig.op(op).axioms.identity.is_some() || sig.op(op).axioms.idem;
     let mut open: Vec<(usize, OpId)> = Vec::new();
     for (index, mb) in module.memberships.iter().enumerate() {
-        if mb.attrs.nonexec || mb.condition.is_empty() || mb.term.len() > 1 {
+        let is_leaf = mb.term.len() == 1;
+        if mb.attrs.nonexec || is_leaf && mb.condition.is_empty() {
             continue;
         }
-        let kind = sig.sorts.kind_of(mb.sort);
-        match mb.term.node(mb.term.root()) {
-            Node::Var(_) => {
+        match top(&mb.term) {
+            Some(op) if is_leaf => open.extend(is_value(op).then_some((index, op))),
+            Some(op) if !may_collapse(op) => {}
+            _ => {
+                let kind = sig.sorts.kind_of(mb.sort);
                 let constants =
                     sig.ops().filter(|(_, op)| op.arity() == 0 && op.range == kind && op.special.is_none());
                 open.extend(constants.map(|(id, _)| (index, id)).filter(|&(_, id)| is_value(id)));
             }
-            Node::App { op, .. } if is_value(*op) => open.push((index, *op)),
-            _ => {}
         }
     }
     if open.is_empty() {
@@ -233,19 +236,22 @@ fn decide(
         open.retain(|&(index, op)| {
             let mb = &module.memberships[index];
             let constant = Tree::leaf(Node::App { op, arity: 0 }, Span::default());
-            let bindings: Vec<Binding> = match mb.term.node(mb.term.root()) {
+            let mut condition = mb.condition.clone();
+            let mut bindings: Vec<Binding> = Vec::new();
+            match mb.term.node(mb.term.root()) {
                 Node::Var(var) => {
                     let sort = machine.theory.symbols.info[op.index()].constant_sort;
                     if !sig.sorts.leq(sig.sorts.at(sig.op(op).range, sort), var.sort) {
                         return true;
                     }
-                    vec![(*var, constant)]
+                    bindings.push((*var, constant));
                 }
-                _ => Vec::new(),
-            };
+                _ if mb.term.len() > 1 => condition.insert(0, Fragment::Match(mb.term.clone(), constant)),
+                _ => {}
+            }
             let mut found = Vec::new();
             let mut conditions = Conditions { machine: &mut machine, shapes: &shapes };
-            let holds = conditions.solve(&mb.condition, bindings, &mut found).is_ok() && !found.is_empty();
+            let holds = conditions.solve(&condition, bindings, &mut found).is_ok() && !found.is_empty();
             if holds {
                 facts.push((index, op));
             }

@@ -39,14 +39,17 @@ pub(super) fn constant_sort(
         for &index in &plan.memberships {
             let membership = &module.memberships[index];
             let target = sorts.get(membership.sort).index;
-            let matches = match membership.term.node(membership.term.root()) {
+            let is_leaf = membership.term.len() == 1;
+            let may_match = match membership.term.node(membership.term.root()) {
                 Node::Var(var) => kind.leq(sort, sorts.get(var.sort).index),
-                node => node.op() == Some(op) && membership.term.len() == 1,
+                // Others may collapse to the constant.
+                node => node.op() == Some(op) || !is_leaf,
             };
-            if !matches || target == sort || !kind.leq(target, sort) {
+            if !may_match || target == sort || !kind.leq(target, sort) {
                 continue;
             }
-            let holds = membership.condition.is_empty() || options.facts.contains(&(index, op));
+            let is_decided = is_leaf && membership.condition.is_empty();
+            let holds = is_decided || options.facts.contains(&(index, op));
             if holds || !options.deciding {
                 steps.push(ConstantStep { index, old_sort: sort });
             }
@@ -78,14 +81,7 @@ impl Compiler<'_> {
             let set = self.above_set(sort);
             self.asm.emit_to(Op::SortBig, 0, 0, next);
             self.asm.emit(u64::from(set));
-            let row = Row {
-                index,
-                pending: Vec::new(),
-                vars: Vec::new(),
-                checks: Vec::new(),
-                available: Vec::new(),
-                whole: Whole::Joined { extension: false },
-            };
+            let row = Row::new(index, Whole::Joined { extension: false });
             let path = Path::new(vec![Known::ANY]);
             self.rows(vec![row], path, Statements::Memberships(start), next, &mut frame);
             self.asm.place(next);
@@ -116,16 +112,12 @@ impl Compiler<'_> {
 
     /// A membership is tried on the constant in register 0.
     pub(super) fn constant_step(&mut self, step: ConstantStep, frame: &mut Frame) {
-        let lhs = self.module.memberships[step.index].term.clone();
-        let vars = lhs.vars().into_iter().map(|var| (var, 0)).collect();
-        let row = Row {
-            index: step.index,
-            pending: Vec::new(),
-            vars,
-            checks: Vec::new(),
-            available: Vec::new(),
-            whole: Whole::No,
-        };
+        let lhs = &self.module.memberships[step.index].term;
+        let mut row = Row::new(step.index, Whole::Joined { extension: false });
+        if lhs.len() == 1 {
+            row.vars = lhs.vars().into_iter().map(|var| (var, 0)).collect();
+            row.whole = Whole::No;
+        }
         let next = self.asm.label();
         self.old_sort = Some(step.old_sort);
         let path = Path::new(vec![Known::ANY]);
