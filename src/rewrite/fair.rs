@@ -67,7 +67,7 @@ impl Fair {
             let place = level.at + 1 + level.next;
             if place < machine.kept.len() {
                 let child = machine.heap.deref(machine.kept[place]);
-                let sym = machine.heap.sym(machine.symbols(), child) as usize;
+                let sym = machine.heap.head(machine.symbols(), child);
                 let may = machine.theory.rules.may_rewrite.get(sym).is_some_and(|may| *may);
                 if may && !machine.is_frozen(level.at, level.next) {
                     let is_left = level.is_left || !machine.is_evaluated(level.at, level.next);

@@ -77,6 +77,15 @@ impl Machine {
                 }
             }
             let is_literal = t.is_node() && self.heap.layout(t) == Layout::Raw as u32;
+            if is_literal && is_left && !self.heap.is_unreduced(t) {
+                let head = self.heap.head(&theory.symbols, t);
+                if theory.functions[head].code != NO_CODE {
+                    let left = self.heap.copy_node(t);
+                    self.heap.mark_unreduced(left);
+                    done.insert((t, is_left), left);
+                    continue;
+                }
+            }
             let Some(function) = theory.functions.get(sym).filter(|_| !is_literal && !t.is_small()) else {
                 done.insert((t, is_left), t);
                 continue;
@@ -104,13 +113,25 @@ impl Machine {
         done[&(term, false)]
     }
 
-    /// A natural above zero as the node of one that is not reduced.
+    /// A natural as the node of one that is not reduced.
     pub(super) fn unreduced_number(&mut self, t: Term) -> Term {
         if self.heap.is_unreduced(t) {
             return t;
         }
         let theory = self.theory_now();
+        let numbers = &theory.symbols.numbers;
+        let zero = match numbers.zero_computed {
+            true => {
+                let sort = self.heap.sort(&theory.symbols, Term::small(0));
+                self.heap.alloc_unreduced_constant(numbers.zero, sort)
+            }
+            false => Term::small(0),
+        };
+        if t == Term::small(0) {
+            return zero;
+        }
         let (count, base) = self.heap.iter_parts(t);
+        let base = if base == Term::small(0) { zero } else { base };
         self.heap.iterate_unreduced(&theory.symbols, theory.symbols.numbers.succ, &count, base)
     }
 

@@ -250,7 +250,8 @@ impl Machine {
         let sorts = &self.theory.module.signature.sorts;
         match sy.info.get(sym as usize) {
             Some(info) => sorts.at(info.kind, self.heap.sort(sy, t)),
-            None => SortId(self.heap.raw(t)[3].0),
+            // Memberships may apply to variables.
+            None => sorts.at(sorts.kind_of(SortId(self.heap.raw(t)[3].0)), self.heap.sort(sy, t)),
         }
     }
 

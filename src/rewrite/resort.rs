@@ -40,8 +40,7 @@ pub(super) fn helper<'a>(
 impl Machine {
     /// Applies memberships to a term that is left as it is.
     pub(super) fn settle(&mut self, t: Term) {
-        let sym = self.heap.sym(self.symbols(), t) as usize;
-        if !t.is_node() || self.theory.memberships.get(sym).is_none_or(|&code| code == NO_CODE) {
+        if !t.is_node() || self.theory.memberships[self.heap.head(self.symbols(), t)] == NO_CODE {
             return;
         }
         let Machine { heap, sub, rewrites, cancel, level, memory_max, theory, .. } = self;
@@ -52,7 +51,7 @@ impl Machine {
     /// Applies memberships to a node on another heap, which has the theory's constants; returns
     /// the rewrites it took.
     pub(crate) fn resort(&mut self, heap: &mut Heap, t: Term) -> u64 {
-        let code = self.theory.memberships[heap.sym(&self.theory.symbols, t) as usize];
+        let code = self.theory.memberships[heap.head(&self.theory.symbols, t)];
         if code == NO_CODE || !t.is_node() {
             return 0;
         }

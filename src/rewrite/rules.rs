@@ -85,7 +85,7 @@ impl Steps {
         let theory = machine.theory_now();
         while self.at < self.positions.len() {
             let subject = machine.roots[self.at];
-            let sym = machine.heap.sym(&theory.symbols, subject) as usize;
+            let sym = machine.heap.head(&theory.symbols, subject);
             let entries = theory.rules.entries.get(sym).map_or(&[][..], |entries| entries);
             // Nothing is tried in vain twice; but whole terms are not met again.
             let is_conditional = theory.rules.is_conditional.get(sym).is_some_and(|is| *is);
@@ -135,7 +135,7 @@ impl Steps {
     /// The rule that is being tried.
     fn rule(&self, machine: &Machine) -> Option<u32> {
         let (theory, &subject) = (&machine.theory, machine.roots.get(self.at)?);
-        let sym = machine.heap.sym(&theory.symbols, subject) as usize;
+        let sym = machine.heap.head(&theory.symbols, subject);
         Some(theory.rules.entries.get(sym)?.get(self.rule)?.rule)
     }
 
@@ -159,7 +159,7 @@ impl Steps {
         let mut steps = Steps::default();
         steps.begin(machine, term);
         while steps.at < steps.positions.len() {
-            let sym = machine.heap.sym(&theory.symbols, machine.roots[steps.at]) as usize;
+            let sym = machine.heap.head(&theory.symbols, machine.roots[steps.at]);
             if theory.rules.entries.get(sym).is_none_or(|entries| !entries.is_empty()) {
                 return true;
             }
@@ -210,7 +210,7 @@ impl Steps {
         let Machine { heap, theory, roots, .. } = machine;
         let (sy, rules) = (&theory.symbols, &theory.rules);
         let term = heap.deref(roots[at]);
-        let sym = heap.sym(sy, term) as usize;
+        let sym = heap.head(sy, term);
         let has_sort = !theory.has_lazy && heap.sort(sy, term) != 0;
         let may_rewrite = if has_sort { &rules.may_rewrite_sorted } else { &rules.may_rewrite_below };
         if !may_rewrite.get(sym).is_some_and(|may| *may) {
@@ -223,7 +223,7 @@ impl Steps {
         let positions = &mut self.positions;
         let mut add = |heap: &crate::term::Heap, arg: usize, child: Term, roots: &mut Vec<Term>| {
             let child = heap.deref(child);
-            let may = rules.may_rewrite.get(heap.sym(sy, child) as usize).is_some_and(|may| *may);
+            let may = rules.may_rewrite.get(heap.head(sy, child)).is_some_and(|may| *may);
             if may {
                 let is_left = is_left || !function.is_evaluated(arg);
                 positions.push(Position { parent: at as u32, arg: arg as u32, is_left });
@@ -404,7 +404,7 @@ impl Machine {
         is_left: bool,
     ) -> Result<Option<(u32, Term)>, Interrupt> {
         let theory = self.theory_now();
-        let sym = self.heap.sym(&theory.symbols, subject) as usize;
+        let sym = self.heap.head(&theory.symbols, subject);
         let Some(entries) = theory.rules.entries.get(sym) else { return Ok(None) };
         if let Some((counter, builtin)) = &theory.rules.counter
             && *counter == sym as u32

@@ -280,8 +280,7 @@ impl Machine {
                     let t = reg!(code::b(w));
                     pc += 1;
                     if !t.is_small() && !in_set(&theory.sets[code::c(w)], self.heap.sort(sy, t)) {
-                        let sym = self.heap.sym(sy, t) as usize;
-                        let code = theory.memberships.get(sym).copied().unwrap_or(NO_CODE);
+                        let code = theory.memberships[self.heap.head(sy, t)];
                         if code != NO_CODE {
                             set!(code::a(w), t);
                             self.frames.push(Frame { ret: pc as u32, base: base as u32 });
@@ -320,7 +319,12 @@ impl Machine {
                     let n = word!(pc) as usize;
                     pc += 1;
                     let sym = code::imm(w);
-                    let t = if n == 0 {
+                    let t = if n == 0 && sy.info[sym as usize].raw.is_some() {
+                        let literal = self.stack[a];
+                        self.heap.mark_unreduced(literal);
+                        self.settle(literal);
+                        literal
+                    } else if n == 0 {
                         self.heap.alloc_unreduced_constant(sym, sy.info[sym as usize].constant_sort)
                     } else {
                         let before = self.heap.len();
@@ -545,8 +549,7 @@ impl Machine {
             return None;
         }
         if self.heap.layout(t) == Layout::Raw as u32 || self.heap.sym(sy, t) == sy.string {
-            let sym = self.heap.sym(sy, t) as usize;
-            let code = self.theory.memberships.get(sym).copied().unwrap_or(NO_CODE);
+            let code = self.theory.functions[self.heap.head(sy, t)].code;
             return (code != NO_CODE).then_some((code, base));
         }
         let sym = self.heap.sym(sy, t);
@@ -572,7 +575,7 @@ impl Machine {
         let sy = &theory.symbols;
         let is_number = t.is_small() || self.heap.is_big_nat(sy, t);
         if is_number {
-            return if t == Term::small(0) { t } else { self.unreduced_number(t) };
+            return self.unreduced_number(t);
         }
         if !t.is_node() || self.heap.layout(t) == Layout::Raw as u32 || self.heap.sym(sy, t) == sy.string {
             return t;

@@ -35,7 +35,7 @@ impl Machine {
             let args = &key.1;
             let is_reduced = args.iter().all(|&t| !self.heap.is_unreduced(t));
             let term = match node {
-                Node::App { op, arity: 0 } if op.0 != sy.numbers.zero => {
+                Node::App { op, arity: 0 } if op.0 != sy.numbers.zero || sy.numbers.zero_computed => {
                     if theory.functions[op.index()].code == NO_CODE {
                         Term::constant(op.0)
                     } else {
@@ -69,7 +69,12 @@ impl Machine {
                 }
                 leaf => {
                     let term = self.heap.leaf(sy, &*theory.names, leaf).expect("no arguments");
-                    self.settle(term);
+                    if theory.functions[self.heap.head(sy, term)].code != NO_CODE {
+                        self.heap.mark_unreduced(term);
+                    }
+                    if !eager[at] {
+                        self.settle(term);
+                    }
                     term
                 }
             };
@@ -118,6 +123,9 @@ impl Machine {
             // The matcher has made it of elements that are not reduced.
             self.heap.mark_unreduced(t);
         }
+        if self.heap.layout(t) == Layout::Raw as u32 {
+            return self.heap.copy_node(t);
+        }
         // Copies are gone through in order, as a collector does. What is shared inside the term is
         // shared inside the copy.
         let start = self.heap.len();
@@ -126,7 +134,7 @@ impl Machine {
         let mut at = start;
         while at < self.heap.len() {
             let node = Term::node(at);
-            let function = &theory.functions[self.heap.sym(&theory.symbols, node) as usize];
+            let function = &theory.functions[self.heap.head(&theory.symbols, node)];
             if function.joined || self.heap.layout(node) > Layout::Fixed as u32 {
                 self.heap.truncate(start);
                 return self.fresh_joined(t);
@@ -172,7 +180,7 @@ impl Machine {
 
     /// Which arguments of a term are to be evaluated before it.
     fn unreduced_arguments(&self, t: Term, args: &[Term]) -> Vec<usize> {
-        let function = &self.theory.functions[self.heap.sym(self.symbols(), t) as usize];
+        let function = &self.theory.functions[self.heap.head(self.symbols(), t)];
         let is_unreduced = |i: usize| self.heap.is_unreduced(self.heap.deref(args[i]));
         (0..args.len()).filter(|&i| function.is_evaluated(i) && is_unreduced(i)).collect()
     }
@@ -181,6 +189,7 @@ impl Machine {
     pub(super) fn arguments_of(&self, t: Term) -> Vec<Term> {
         let sy = &self.theory.symbols;
         match sy.class(self.heap.sym(sy, t)) {
+            _ if self.heap.layout(t) == Layout::Raw as u32 => Vec::new(),
             Class::Iter => vec![self.heap.iter_parts(t).1],
             Class::AssocComm if self.heap.layout(t) >= Layout::Bag as u32 => {
                 let mut pairs = Vec::new();
@@ -195,6 +204,9 @@ impl Machine {
     fn rebuilt(&mut self, t: Term, args: &[Term]) -> Term {
         let sy = &self.theory.symbols;
         let (sym, sort) = (self.heap.sym(sy, t), self.heap.sort(sy, t));
+        if self.heap.layout(t) == Layout::Raw as u32 {
+            return self.heap.copy_node(t);
+        }
         let copy = match sy.class(sym) {
             _ if args.is_empty() => return self.heap.alloc_unreduced_constant(sym, sort),
             Class::Iter => {
@@ -219,6 +231,9 @@ impl Machine {
             if !self.heap.is_unreduced(term) {
                 self.stack[base] = term;
                 return None;
+            }
+            if self.heap.layout(term) == Layout::Raw as u32 {
+                return Some(self.enter_leaf(term, base));
             }
             if let Some(step) = self.enter_ready(term, base) {
                 return Some(step);
@@ -253,6 +268,17 @@ impl Machine {
                 None => return self.apply_walked(base),
             }
         }
+    }
+
+    /// Starts evaluating a literal or variable.
+    #[cold]
+    fn enter_leaf(&mut self, term: Term, base: usize) -> (u32, usize) {
+        let theory = self.theory_now();
+        self.heap.mark_reduced(term);
+        self.stack[base] = term;
+        self.stack[base + 1] = term;
+        self.frames.push(Frame { ret: theory.stubs.update, base: base as u32 });
+        (theory.functions[self.heap.head(&theory.symbols, term)].code, base + 1)
     }
 
     /// Applies the operator at once if all arguments that are to be evaluated are.

@@ -213,6 +213,11 @@ impl SortPoset {
         self.kinds.iter().enumerate().map(|(i, k)| (KindId::from_index(i), k))
     }
 
+    /// The kinds of all sorts, in order of the sorts' numbers.
+    pub fn kinds_of_sorts(&self) -> impl Iterator<Item = KindId> + '_ {
+        self.sorts.iter().map(|sort| sort.kind)
+    }
+
     /// Declared sorts in declaration order, without the error sorts.
     pub fn declared(&self) -> impl Iterator<Item = SortId> + '_ {
         self.by_name.values().copied()

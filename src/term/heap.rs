@@ -12,7 +12,7 @@
 //! hold terms in local variables without care.
 
 use super::symbols::Symbols;
-use crate::sorts::SortIx;
+use crate::sorts::{SortId, SortIx};
 
 /// A term: an immediate (small natural, constant) or a reference to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -258,6 +258,20 @@ impl Heap {
         }
     }
 
+    /// What a theory knows of the top of a term is found by this number: the operator's, and for variables one
+    /// of their kind's.
+    #[inline(always)]
+    pub fn head(&self, sy: &Symbols, t: Term) -> usize {
+        let sym = self.sym(sy, t);
+        if sym == VAR_SYM { self.variable_head(sy, t) } else { sym as usize }
+    }
+
+    #[cold]
+    fn variable_head(&self, sy: &Symbols, t: Term) -> usize {
+        let sort = SortId(self.raw(t)[3].0);
+        sy.variables(sort) as usize
+    }
+
     /// The index of the least sort in the term's kind.
     #[inline(always)]
     pub fn sort(&self, sy: &Symbols, t: Term) -> SortIx {
@@ -279,6 +293,11 @@ impl Heap {
     #[inline(always)]
     pub fn is_unreduced(&self, t: Term) -> bool {
         t.is_node() && self.word(t.at()).0 & UNREDUCED != 0
+    }
+
+    /// The term is to be taken as it is.
+    pub(crate) fn mark_reduced(&mut self, t: Term) {
+        self.words[t.at()].0 &= !UNREDUCED;
     }
 
     pub(crate) fn mark_unreduced(&mut self, t: Term) {

@@ -3,7 +3,7 @@
 
 use super::limbs::remainder_word;
 use crate::base::Name;
-use crate::sorts::{IdentitySide, KindId, OpId, Signature, SortDiagram, SortIx, Tree};
+use crate::sorts::{IdentitySide, KindId, OpId, Signature, SortDiagram, SortId, SortIx, Tree};
 
 /// By which axioms an operator's arguments are kept in normal form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +65,10 @@ pub struct Numbers {
     pub minus: u32,
     /// Do memberships apply to them? Then sorts of small ones are asked of [`super::NumberSorts`].
     pub decided: bool,
-    /// Do equations of the successor apply to them? Then those that are not reduced are nodes.
+    /// Do equations apply to them, those of the successor or of zero? Then numbers that are not reduced are nodes.
     pub computed: bool,
+    /// Do equations of zero apply?
+    pub zero_computed: bool,
     /// Sorts of 0, 1, 2 ...; from `period` on they repeat with the length of the rest.
     sorts: Vec<SortIx>,
     period: usize,
@@ -112,6 +114,8 @@ pub struct Symbols {
     pub numbers: Numbers,
     /// The identity elements; the heap keeps them first among its constants.
     pub identities: Vec<Tree>,
+    /// The kind of each sort.
+    kinds: Vec<KindId>,
     /// How many operators of arity 0 there are: variables come after them in the order.
     pub constants: u32,
     /// The name under which raw data of each kind is printed is the signature's business;
@@ -187,6 +191,7 @@ impl Symbols {
             info,
             numbers,
             identities,
+            kinds: sig.sorts.kinds_of_sorts().collect(),
             constants,
             string: hook("StringSymbol"),
             float: hook("FloatSymbol"),
@@ -197,6 +202,11 @@ impl Symbols {
     #[inline(always)]
     pub fn class(&self, sym: u32) -> Class {
         self.info.get(sym as usize).map_or(Class::Free, |i| i.class)
+    }
+
+    /// The number that stands for variables of a sort's kind, after those of the operators.
+    pub fn variables(&self, sort: SortId) -> u32 {
+        (self.info.len() + self.kinds[sort.index()].index()) as u32
     }
 
     /// The sort of a literal: the smallest one for a character or a finite float.
@@ -238,6 +248,7 @@ fn numbers(sig: &Signature, info: &[SymbolInfo]) -> Numbers {
             minus: NO_SYM,
             decided: false,
             computed: false,
+            zero_computed: false,
             sorts: vec![0],
             period: 0,
         };
@@ -252,5 +263,14 @@ fn numbers(sig: &Signature, info: &[SymbolInfo]) -> Numbers {
         }
         sorts.push(next);
     };
-    Numbers { zero: zero.0, succ: succ.0, minus, decided: false, computed: false, sorts, period }
+    Numbers {
+        zero: zero.0,
+        succ: succ.0,
+        minus,
+        decided: false,
+        computed: false,
+        zero_computed: false,
+        sorts,
+        period,
+    }
 }

@@ -102,11 +102,12 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
     let plans = plan::plans(&module, &symbols);
     let decides = |sym: u32| plans.get(sym as usize).is_some_and(|plan| !plan.memberships.is_empty());
     symbols.numbers.decided = decides(symbols.numbers.zero) || decides(symbols.numbers.succ);
-    symbols.numbers.computed =
-        plans.get(symbols.numbers.succ as usize).is_some_and(|plan| !plan.rows.is_empty());
+    let has_rows = |sym: u32| plans.get(sym as usize).is_some_and(|plan| !plan.rows.is_empty());
+    symbols.numbers.zero_computed = has_rows(symbols.numbers.zero);
+    symbols.numbers.computed = symbols.numbers.zero_computed || has_rows(symbols.numbers.succ);
     let mut constant_memberships = FxHashMap::default();
     for (index, plan) in plans.iter().enumerate() {
-        if symbols.info[index].arity == 0 {
+        if symbols.info.get(index).is_some_and(|info| info.arity == 0) {
             let op = OpId::from_index(index);
             let (sort, steps) = constant_sort(&module, &symbols, op, plan, options);
             symbols.info[index].constant_sort = sort;
@@ -115,8 +116,9 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
             }
         }
     }
+    let arity = |i: usize| symbols.info.get(i).map_or(0, |info| info.arity);
     let has_lazy = plans.iter().enumerate().any(|(i, plan)| {
-        let arity = sig.op(OpId::from_index(i)).arity();
+        let arity = arity(i);
         !plan.strategy.is_standard(arity) && !matches!(plan.special, Some(Special::Branch { .. }))
     });
     let mut compiler = Compiler::new(&module, &symbols, &names, &plans, has_lazy, options.trace);
@@ -130,7 +132,7 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
     let left_alone: Vec<Vec<u32>> = (0..plans.len())
         .map(|i| {
             let is_branch = matches!(plans[i].special, Some(Special::Branch { .. }));
-            let arity = if is_branch { 0 } else { sig.op(OpId::from_index(i)).arity() };
+            let arity = if is_branch { 0 } else { arity(i) };
             (0..arity as u32).filter(|&arg| compiler.is_left_alone(i as u32, arg as usize)).collect()
         })
         .collect();
@@ -139,11 +141,11 @@ pub(super) fn compile(module: Arc<Module>, name_order: FxHashMap<Name, u32>, opt
         .iter()
         .enumerate()
         .map(|(i, plan)| {
-            let arity = sig.op(OpId::from_index(i)).arity();
+            let arity = arity(i);
             let eager = plan.strategy.segments.first().cloned().unwrap_or_default();
             Function {
                 code: if plan.is_constructor { NO_CODE } else { place(&compiler.checked[i]) },
-                joined: is_joined(&symbols, i as u32),
+                joined: is_joined(&symbols, i as u32) || is_leaf(&symbols, i as u32),
                 is_lazy: arity > 0 && plan.strategy.is_lazy(),
                 is_eager: (0..arity as u32).all(|a| eager.contains(&a)),
                 eager,
@@ -380,6 +382,11 @@ impl<'a> Compiler<'a> {
 /// Does the operator's code take one joined node instead of separate arguments?
 pub(super) fn is_joined(sy: &Symbols, sym: u32) -> bool {
     !matches!(sy.class(sym), Class::Free)
+}
+
+/// Is it not an operator that is applied, but one of literals, or variables?
+pub(super) fn is_leaf(sy: &Symbols, sym: u32) -> bool {
+    sy.info.get(sym as usize).is_none_or(|info| info.raw.is_some())
 }
 
 pub(super) fn intern_constant(

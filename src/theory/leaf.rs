@@ -225,6 +225,7 @@ impl Compiler<'_> {
                 let pattern = self.repeated(&lhs).expect("rows like this are made for such patterns");
                 leaf.rest = Some(self.match_repeated(pattern, &mut leaf, frame)[1]);
             }
+            Whole::Leaf => self.match_pattern(&lhs, 0, needed.as_deref(), false, &mut leaf, frame),
             Whole::Portion => self.match_pattern(&lhs, 0, needed.as_deref(), true, &mut leaf, frame),
             Whole::Collapsed => {
                 let reg = self.subject_node(&mut leaf, frame);

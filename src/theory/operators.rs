@@ -10,7 +10,7 @@ use crate::sorts::{Node, OpId, Tree};
 use crate::term::{Class, Heap, Term};
 
 use super::code::{Op, Reg, inst, inst3, op};
-use super::compile::{Compiler, is_joined};
+use super::compile::{Compiler, is_joined, is_leaf};
 use super::known::Known;
 use super::path::{Frame, Path};
 use super::rows::{Row, Statements, Whole};
@@ -27,6 +27,12 @@ impl Compiler<'_> {
             self.asm.place(checked);
             self.asm.place(fast);
             return;
+        }
+        if is_leaf(self.sy, op.0) {
+            let (checked, fast) = (self.checked[sym], self.fast[sym]);
+            self.asm.place(checked);
+            self.asm.place(fast);
+            return self.leaf_operator(op);
         }
         if is_joined(self.sy, op.0) {
             let checked = self.checked[sym];
@@ -105,6 +111,28 @@ impl Compiler<'_> {
         }
         self.build_and_return(op, &path, &mut frame);
         self.patch_frame(enter, arity, &frame);
+    }
+
+    /// Literals and variables, for which patterns stand that collapse, or that are the literal itself. The term is
+    /// in register 0.
+    fn leaf_operator(&mut self, op: OpId) {
+        let enter = self.asm.words.len();
+        self.asm.emit(inst(Op::Enter, 1, 0, 0));
+        let mut frame = Frame { size: 2 };
+        let equations = self.plans[op.index()].rows.iter().map(|row| row.equation);
+        let rows = equations.map(|equation| Row::new(equation, Whole::Leaf)).collect();
+        let mut path = Path::new(vec![Known::ANY]);
+        path.lazy[0] = false;
+        let no_match = self.asm.label();
+        self.rows(rows, path, Statements::Equations, no_match, &mut frame);
+        self.asm.place(no_match);
+        if !self.plans[op.index()].memberships.is_empty() {
+            let entry = self.mb_entry[op.index()];
+            self.asm.emit_to(Op::Call, 1, 0, entry);
+            self.asm.emit(0);
+        }
+        self.asm.emit(inst(Op::Return, 0, 0, 0));
+        self.patch_frame(enter, 1, &frame);
     }
 
     /// An operator with axioms: its joined node is in register 0.
@@ -276,7 +304,9 @@ impl Compiler<'_> {
     fn build_and_return(&mut self, op: OpId, path: &Path, frame: &mut Frame) {
         let arity = path.args;
         if arity == 0 {
-            self.asm.emit(inst(Op::LoadImm, 0, 0, Term::constant(op.0).0));
+            let is_zero = op.0 == self.sy.numbers.zero;
+            let constant = if is_zero { Term::small(0) } else { Term::constant(op.0) };
+            self.asm.emit(inst(Op::LoadImm, 0, 0, constant.0));
             let steps = self.constant_memberships.get(&op).cloned().unwrap_or_default();
             if !steps.is_empty() {
                 // Not again inside their own conditions: Maude would not come to an end there.

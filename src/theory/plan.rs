@@ -73,6 +73,18 @@ pub struct SymbolPlan {
 }
 
 impl SymbolPlan {
+    fn new(strategy: Strategy) -> SymbolPlan {
+        SymbolPlan {
+            rows: Vec::new(),
+            memberships: Vec::new(),
+            special: None,
+            strategy,
+            memo: false,
+            is_constructor: true,
+            assumed: Vec::new(),
+        }
+    }
+
     /// Builds only: its code need not be called.
     pub fn is_plain(&self) -> bool {
         self.is_constructor
@@ -88,7 +100,7 @@ fn computes(special: &Special) -> bool {
     }
 }
 
-/// Makes the plans of all operators.
+/// Makes the plans of all operators, and of the variables of each kind; see [`Symbols::variables`].
 pub fn plans(module: &Module, sy: &Symbols) -> Vec<SymbolPlan> {
     let sig = &module.signature;
     let mut plans: Vec<SymbolPlan> = sig
@@ -107,16 +119,9 @@ pub fn plans(module: &Module, sy: &Symbols) -> Vec<SymbolPlan> {
                     })
                 })
                 .collect();
-            SymbolPlan {
-                rows: Vec::new(),
-                memberships: Vec::new(),
-                special,
-                strategy,
-                memo: op.memo,
-                is_constructor: true,
-                assumed,
-            }
+            SymbolPlan { special, memo: op.memo, assumed, ..SymbolPlan::new(strategy) }
         })
+        .chain(sig.sorts.kinds().map(|_| SymbolPlan::new(Strategy::standard(0))))
         .collect();
     let usable = |index: &usize| !module.equations[*index].attrs.nonexec;
     let owise = |index: usize| module.equations[index].attrs.owise;
@@ -139,7 +144,7 @@ pub fn plans(module: &Module, sy: &Symbols) -> Vec<SymbolPlan> {
         }
     }
     for (index, plan) in plans.iter_mut().enumerate() {
-        let arity = sig.op(OpId::from_index(index)).arity();
+        let arity = sy.info.get(index).map_or(0, |info| info.arity);
         plan.is_constructor = plan.rows.is_empty()
             && plan.memberships.is_empty()
             && !plan.special.as_ref().is_some_and(computes)
@@ -176,7 +181,8 @@ fn tell_stable(sig: &Signature, sy: &Symbols, plans: &mut [SymbolPlan]) {
     }
 }
 
-/// The operators under which a pattern must be tried: its top, and those it may collapse to.
+/// The operators under which a pattern must be tried: its top, and those it may collapse to. A number beyond
+/// those of the operators stands for variables; see [`Symbols::variables`].
 pub fn tops(sig: &Signature, sy: &Symbols, tree: &Tree, at: usize, inner: bool) -> Vec<(u32, bool)> {
     let Some(op) = tree.node(at).op() else {
         let Node::Var(var) = tree.node(at) else { unreachable!("only variables have no operator") };
@@ -255,5 +261,7 @@ pub fn flatten(tree: &Tree, at: usize, op: OpId, class: Class) -> Vec<usize> {
 
 fn var_tops(sig: &Signature, var: Var) -> Vec<(u32, bool)> {
     let kind = sig.sorts.kind_of(var.sort);
-    sig.ops().filter(|(_, op)| op.range == kind).map(|(id, _)| (id.0, true)).collect()
+    let variables = (sig.len() + kind.index()) as u32;
+    let ops = sig.ops().filter(|(_, op)| op.range == kind).map(|(id, _)| id.0);
+    ops.chain([variables]).map(|sym| (sym, true)).collect()
 }

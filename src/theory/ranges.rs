@@ -13,10 +13,10 @@ impl Compiler<'_> {
     /// Assumes the best of every operator, then removes those with an equation that contradicts,
     /// until nothing changes.
     pub(super) fn find_ranges(&mut self) {
-        self.keeps_range = (0..self.plans.len()).map(|i| self.may_keep(OpId::from_index(i))).collect();
+        self.keeps_range = (0..self.sig.len()).map(|i| self.may_keep(OpId::from_index(i))).collect();
         loop {
             let mut changed = false;
-            for index in 0..self.plans.len() {
+            for index in 0..self.sig.len() {
                 if self.keeps_range[index] && !self.equations_keep(OpId::from_index(index)) {
                     self.keeps_range[index] = false;
                     changed = true;

@@ -135,8 +135,12 @@ impl Compiler<'_> {
         if let Node::Str { op, .. } | Node::Qid { op, .. } | Node::Float { op, .. } = *tree.node(at) {
             let constant = self.constant(&tree.subtree(at));
             self.asm.emit(inst(Op::LoadCopy, 0, slot, constant));
-            let mask = self.mask(at, leaf);
-            self.call_memberships(op, slot, mask);
+            if self.plans[op.index()].rows.is_empty() {
+                let mask = self.mask(at, leaf);
+                self.call_memberships(op, slot, mask);
+            } else {
+                self.call_joined(op, slot, at, leaf);
+            }
             return Known::ANY;
         }
         let is_known = matches!(tree.node(at), Node::Var(_))
@@ -205,7 +209,9 @@ impl Compiler<'_> {
     /// A term that is one word and needs no evaluation.
     pub(super) fn immediate(&self, tree: &Tree, at: usize) -> Option<Term> {
         match tree.node(at) {
-            Node::App { op, arity: 0 } if op.0 == self.sy.numbers.zero => Some(Term::small(0)),
+            Node::App { op, arity: 0 } if op.0 == self.sy.numbers.zero => {
+                self.plans[op.index()].rows.is_empty().then_some(Term::small(0))
+            }
             Node::App { op, arity: 0 } if self.plans[op.index()].is_plain() => Some(Term::constant(op.0)),
             // Equations of the successor apply to literals, too.
             Node::Iter { op, count } if op.0 == self.sy.numbers.succ && !self.sy.numbers.computed => {
@@ -228,10 +234,11 @@ impl Compiler<'_> {
     pub(super) fn is_ground_value(&self, tree: &Tree, at: usize) -> bool {
         tree.nodes()[tree.range(at)].iter().all(|node| match node {
             Node::Var(_) => false,
-            Node::App { op, .. } | Node::Iter { op, .. } => self.plans[op.index()].is_plain(),
-            Node::Str { op, .. } | Node::Qid { op, .. } | Node::Float { op, .. } => {
-                self.plans[op.index()].memberships.is_empty()
-            }
+            Node::App { op, .. }
+            | Node::Iter { op, .. }
+            | Node::Str { op, .. }
+            | Node::Qid { op, .. }
+            | Node::Float { op, .. } => self.plans[op.index()].is_plain(),
         })
     }
 
@@ -643,6 +650,13 @@ impl Compiler<'_> {
             return;
         }
         let is_literal = matches!(tree.node(at), Node::Str { .. } | Node::Qid { .. } | Node::Float { .. });
+        if let Some(op) = tree.node(at).op().filter(|op| is_literal && !self.plans[op.index()].rows.is_empty()) {
+            let constant = self.constant(&tree.subtree(at));
+            self.asm.emit(inst(Op::LoadCopy, 0, slot, constant));
+            self.asm.emit(inst(Op::Thunk, 0, slot, op.0));
+            self.asm.emit(0);
+            return;
+        }
         if is_literal || self.immediate(tree, at).is_some() || self.is_ground_value(tree, at) {
             self.value(tree, at, slot, leaf, frame);
             return;

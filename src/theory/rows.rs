@@ -49,6 +49,8 @@ pub(super) enum Whole {
     Portion,
     /// By the general matcher against a node of the current free operator: it may collapse.
     Collapsed,
+    /// By the general matcher against the literal or variable in register 0.
+    Leaf,
 }
 
 #[derive(Clone)]

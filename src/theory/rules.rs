@@ -101,7 +101,9 @@ impl RuleLabels {
             [_, ..] if op.axioms.comm && !op.axioms.assoc => u64::MAX,
             frozen => frozen.iter().fold(0, |mask, &arg| mask | 1 << arg.min(63)),
         };
-        let frozen: Vec<u64> = sig.ops().map(|(_, op)| frozen(op)).collect();
+        // Variables have no arguments.
+        let mut frozen: Vec<u64> = sig.ops().map(|(_, op)| frozen(op)).collect();
+        frozen.resize(entries.len(), 0);
         let counter = sig.ops().find_map(|(id, _)| match Special::of(sig, sy, id) {
             Some(Special::Counter(builtin)) => Some((id.0, builtin)),
             _ => None,
@@ -196,6 +198,9 @@ impl Compiler<'_> {
 
     /// May a variable of a rule's pattern stand for a part of a term with this operator at its top?
     fn takes_parts(&self, index: usize, op: OpId) -> bool {
+        if op.index() >= self.sig.len() {
+            return false;
+        }
         let (sorts, decls) = (&self.sig.sorts, &self.sig.op(op).decls);
         let is_lowered = !self.plans[op.index()].memberships.is_empty();
         let fits = |var: &Var| is_lowered || decls.iter().any(|decl| sorts.leq(decl.range, var.sort));
