@@ -269,7 +269,11 @@ impl<'a, 's> Compiler<'a, 's> {
         if self.is_ground(t) {
             return self.heap.equal(sy, t, identity);
         }
-        let sort = self.heap.sort(sy, identity);
+        // As in Maude, memberships do not count for the identity that vanishes.
+        let sort = match identity.is_constant() {
+            true => sy.info[identity.payload() as usize].diagram.sort([]),
+            false => self.heap.sort(sy, identity),
+        };
         let kind = sy.info[sym as usize].kind;
         if let Some(var) = self.var(t) {
             return self.leq(kind, sort, self.sort_of(var).1);

@@ -406,7 +406,9 @@ impl Compiler<'_> {
         let slot = leaf.path.take(arity.max(1));
         frame.note(leaf.path.top);
         if arity == 0 {
-            self.asm.emit(inst(Op::LoadImm, 0, slot, Term::constant(op.0).0));
+            let is_zero = op.0 == self.sy.numbers.zero;
+            let constant = if is_zero { Term::small(0) } else { Term::constant(op.0) };
+            self.asm.emit(inst(Op::LoadImm, 0, slot, constant.0));
         } else {
             for i in 0..arity {
                 self.asm.emit(inst3(Op::Move, 0, slot + i as Reg, i as Reg, 0));
