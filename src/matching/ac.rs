@@ -25,12 +25,12 @@ const EXTENSION: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct AcSub {
     node: NodeId,
-    extension: bool,
+    pub(super) extension: bool,
     /// Elements of the whole subject.
-    total: u64,
+    pub(super) total: u64,
     /// Distinct elements with the multiplicities that the match phase left.
     pub pairs: Vec<(Term, u32)>,
-    subject: Term,
+    pub(super) subject: Term,
     /// Multiplicities in the subject, if it is large.
     whole: Vec<u32>,
     places: Vec<Place>,
@@ -229,7 +229,7 @@ impl Run<'_, '_> {
             }
         }
         if let Strategy::Greedy(independent) = ac.strategy
-            && let Some(found) = self.greedy_ac(ac, &sub.pairs, sub.extension, sub.total, independent)
+            && let Some(found) = self.greedy_ac(ac, sub, independent)
         {
             return found.into();
         }
@@ -365,7 +365,7 @@ impl Run<'_, '_> {
                 return false;
             }
             let pairs = sub.pairs.iter().filter(|p| p.1 > 0).map(|&(t, n)| (t, n / m));
-            match self.build(ac, pairs, var) {
+            match self.build(ac, subject, pairs, var) {
                 Some(value) => value,
                 None => return false,
             }
@@ -377,11 +377,23 @@ impl Run<'_, '_> {
         self.match_var(&var.var, value)
     }
 
-    /// A multiset for a variable; `None` if its sort does not fit.
-    pub fn build(&mut self, ac: &Ac, pairs: impl Iterator<Item = (Term, u32)>, var: &TopVar) -> Option<Term> {
+    /// Elements of the subject as the value of a variable; `None` if their sort does not fit.
+    pub fn build(
+        &mut self,
+        ac: &Ac,
+        subject: Term,
+        pairs: impl Iterator<Item = (Term, u32)>,
+        var: &TopVar,
+    ) -> Option<Term> {
         let mut buffer = self.state.pair_pool.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend(pairs);
+        // All of them are the subject, whose sort may be what is asked for.
+        if ac.resort && sum(&buffer) == self.cx.heap.bag_total(subject) {
+            self.state.pair_pool.push(buffer);
+            let sort = self.cx.heap.sort(self.cx.sy, subject);
+            return (var.stands_for.is_some() || var.var.sorts.contains(sort)).then_some(subject);
+        }
         let fits = ac.resort || var.stands_for.is_some() || {
             let (heap, sy) = (&*self.cx.heap, self.cx.sy);
             let diagram = &sy.info[ac.sym as usize].diagram;
@@ -729,7 +741,7 @@ impl Run<'_, '_> {
             return self.match_var(&var.var, value);
         }
         let pairs = sub.pairs.iter().zip(&sub.free).filter(|(_, free)| **free > 0);
-        match self.build(ac, pairs.map(|(p, &free)| (p.0, free / m)), var) {
+        match self.build(ac, sub.subject, pairs.map(|(p, &free)| (p.0, free / m)), var) {
             Some(value) => {
                 self.bind(var.var.slot, value);
                 true
@@ -766,7 +778,7 @@ impl Run<'_, '_> {
         };
         for (row, amounts) in sub.system.solution().filter(|(row, _)| row.name != EXTENSION) {
             let var = &ac.vars[row.name as usize];
-            let Some(value) = self.build(ac, pairs(amounts).into_iter(), var) else {
+            let Some(value) = self.build(ac, sub.subject, pairs(amounts).into_iter(), var) else {
                 self.undo(sub.vars_mark);
                 return false;
             };

@@ -4,6 +4,7 @@
 
 use super::Rest;
 use super::pattern::{Ac, Alien, Special, Stripper, Structure, TopVar};
+use super::ac::AcSub;
 use super::run::{Run, Sub};
 use crate::term::Term;
 
@@ -247,7 +248,7 @@ impl Run<'_, '_> {
         if taken.is_empty() {
             return (var.structure == Structure::Pure).then_some(false);
         }
-        let value = self.build(ac, taken.into_iter(), var)?;
+        let value = self.build(ac, subject, taken.into_iter(), var)?;
         self.bind(var.var.slot, value);
         self.state.rest = self.bag_rest(ac, &pairs);
         Some(true)
@@ -258,11 +259,10 @@ impl Run<'_, '_> {
     pub fn greedy_ac(
         &mut self,
         ac: &Ac,
-        pairs: &[(Term, u32)],
-        extension: bool,
-        total: u64,
+        sub: &AcSub,
         independent: usize,
     ) -> Option<bool> {
+        let pairs = &sub.pairs[..];
         let mark = self.mark();
         let mut left: Vec<u32> = pairs.iter().map(|p| p.1).collect();
         let mut subs = Vec::new();
@@ -287,7 +287,7 @@ impl Run<'_, '_> {
                 }
             }
         }
-        match self.greedy_vars(ac, pairs, &mut left, extension, total) {
+        match self.greedy_vars(ac, sub, &mut left) {
             Some(true) => Some(true),
             answer => {
                 self.undo(mark);
@@ -300,11 +300,11 @@ impl Run<'_, '_> {
     fn greedy_vars(
         &mut self,
         ac: &Ac,
-        pairs: &[(Term, u32)],
+        sub: &AcSub,
         left: &mut [u32],
-        extension: bool,
-        total: u64,
     ) -> Option<bool> {
+        let AcSub { subject, extension, total, .. } = *sub;
+        let pairs = &sub.pairs[..];
         let sy = self.cx.sy;
         let vars: Vec<&TopVar> =
             ac.vars.iter().filter(|v| self.slots[v.var.slot as usize].is_none()).collect();
@@ -350,7 +350,7 @@ impl Run<'_, '_> {
                 (count > 0).then_some((pairs[i].0, count))
             });
             let taken: Vec<(Term, u32)> = taken.collect();
-            let value = self.build(ac, taken.into_iter(), var)?;
+            let value = self.build(ac, subject, taken.into_iter(), var)?;
             self.bind(var.var.slot, value);
         }
         if extension {

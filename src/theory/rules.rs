@@ -196,7 +196,7 @@ impl Compiler<'_> {
         RuleLabels { entries, queries, join }
     }
 
-    /// May a variable of a rule's pattern stand for a part of a term with this operator at its top?
+    /// May a part of a rule's pattern stand for one of a term with this operator at its top?
     fn takes_parts(&self, index: usize, op: OpId) -> bool {
         if op.index() >= self.sig.len() {
             return false;
@@ -204,8 +204,9 @@ impl Compiler<'_> {
         let (sorts, decls) = (&self.sig.sorts, &self.sig.op(op).decls);
         let is_lowered = !self.plans[op.index()].memberships.is_empty();
         let fits = |var: &Var| is_lowered || decls.iter().any(|decl| sorts.leq(decl.range, var.sort));
+        let lhs = &self.rules[index].lhs;
         matches!(self.sy.class(op.0), Class::Iter | Class::Assoc | Class::AssocComm)
-            && self.rules[index].lhs.vars().iter().any(fits)
+            && (lhs.vars().iter().any(fits) || lhs.nodes().iter().any(|node| node.op() == Some(op)))
     }
 
     /// The code of a rule or query.

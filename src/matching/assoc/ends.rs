@@ -148,6 +148,10 @@ impl Run<'_, '_> {
         if len == 0 {
             return assoc.identity.map(|identity| self.cx.heap.consts[identity]);
         }
+        if len == self.cx.heap.args(subject).len() {
+            // Its sort may be what is asked for.
+            return self.fitting(var, subject, false);
+        }
         let value = self.cx.heap.slice(self.cx.sy, assoc.sym, subject, at, len)?;
         self.fitting(var, value, assoc.resort && len > 1)
     }
