@@ -99,6 +99,7 @@ impl Problem {
             slot: &place,
             bound: &[],
             needed: Needed::Everything,
+            read: None,
             extension,
             fresh: &mut || {
                 slots.push(Term::NONE);

@@ -414,7 +414,7 @@ impl Run<'_, '_> {
         let built = buffer.len() > 1 || buffer.first().is_some_and(|p| p.1 > 1);
         self.state.pair_pool.push(buffer);
         let value = value?;
-        if ac.resort && built {
+        if ac.resort && built && !self.is_settled(&var.var, value) {
             (self.cx.resort)(self.cx.heap, value);
         }
         let sorts = &var.var.sorts;

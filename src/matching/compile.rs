@@ -42,7 +42,9 @@ impl Compiler<'_, '_> {
     fn var_ref(&self, t: Term) -> Option<VarRef> {
         let var = self.var(t)?;
         let (kind, sort) = self.sort_of(var);
-        Some(VarRef { slot: (self.spec.slot)(var), sorts: self.sorts(kind, sort) })
+        let slot = (self.spec.slot)(var);
+        let idle = self.spec.read.is_some_and(|read| !read.contains(&slot));
+        Some(VarRef { slot, sorts: self.sorts(kind, sort), idle })
     }
 
     /// Compiles a subpattern. Adds what it certainly binds to `bound`; the flag says whether
@@ -253,7 +255,7 @@ impl Compiler<'_, '_> {
         let kind = self.spec.sy.info[sym as usize].kind;
         let slot = (self.spec.fresh)();
         let (node, _) = self.compile(t, false, &mut bound.clone());
-        let var = VarRef { slot, sorts: self.sorts(kind, 0) };
+        let var = VarRef { slot, sorts: self.sorts(kind, 0), idle: false };
         let whole = top.then(|| self.compile_top_var((kind, 0), var.clone()));
         let take_identity = self.may_be_identity(sym, t);
         TopVar {

@@ -3,8 +3,8 @@
 //! They answer `None` where they cannot decide; then the full algorithm runs.
 
 use super::Rest;
-use super::pattern::{Ac, Alien, Special, Stripper, Structure, TopVar};
 use super::ac::AcSub;
+use super::pattern::{Ac, Alien, Special, Stripper, Structure, TopVar};
 use super::run::{Run, Sub};
 use crate::term::Term;
 
@@ -256,12 +256,7 @@ impl Run<'_, '_> {
 
     /// Each alien takes the first element that fits; each variable one element; what is left
     /// goes to the last variable that can take it, or to the extension.
-    pub fn greedy_ac(
-        &mut self,
-        ac: &Ac,
-        sub: &AcSub,
-        independent: usize,
-    ) -> Option<bool> {
+    pub fn greedy_ac(&mut self, ac: &Ac, sub: &AcSub, independent: usize) -> Option<bool> {
         let pairs = &sub.pairs[..];
         let mark = self.mark();
         let mut left: Vec<u32> = pairs.iter().map(|p| p.1).collect();
@@ -297,12 +292,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn greedy_vars(
-        &mut self,
-        ac: &Ac,
-        sub: &AcSub,
-        left: &mut [u32],
-    ) -> Option<bool> {
+    fn greedy_vars(&mut self, ac: &Ac, sub: &AcSub, left: &mut [u32]) -> Option<bool> {
         let AcSub { subject, extension, total, .. } = *sub;
         let pairs = &sub.pairs[..];
         let sy = self.cx.sy;

@@ -50,7 +50,14 @@ impl Run<'_, '_> {
         let spare = minus(&count, &iter.count);
         if extension && spare != Int::Small(0) {
             let node = &self.pattern.nodes[iter.inner as usize];
-            if matches!(node, Node::Ground(_) | Node::Free(_) | Node::Iter(_)) {
+            let has_own_top = match node {
+                Node::Ground(_) | Node::Free(_) | Node::Iter(_) => true,
+                Node::Cui(cui) => cui.collapses.is_empty() && cui.idem.is_none(),
+                Node::Ac(ac) => ac.collapse.is_none(),
+                Node::Assoc(assoc) => assoc.collapse.is_none(),
+                Node::Var(_) | Node::TopVar(_) => false,
+            };
+            if has_own_top {
                 // An inner pattern with another operator on top matches the base or nothing.
                 self.state.rest = Rest::Iter(spare);
                 return self.match_node(iter.inner, base, false, out);
@@ -72,16 +79,22 @@ impl Run<'_, '_> {
             })));
             return true;
         }
-        let inner = self.iterated(iter.sym, &spare, base, iter.resort && iter.count != Int::Small(0));
+        let resort = iter.resort && iter.count != Int::Small(0);
+        let inner = self.iterated(iter.sym, &spare, base, iter.inner, resort);
         self.match_node(iter.inner, inner, false, out)
     }
 
-    fn iterated(&mut self, sym: u32, count: &Int, base: Term, resort: bool) -> Term {
+    /// The subject of an inner pattern.
+    fn iterated(&mut self, sym: u32, count: &Int, base: Term, inner: NodeId, resort: bool) -> Term {
         if *count == Int::Small(0) {
             return base;
         }
         let term = self.cx.heap.iterate(self.cx.sy, sym, count, base);
-        if resort && term.is_node() {
+        let is_settled = match &self.pattern.nodes[inner as usize] {
+            Node::Var(var) => self.is_settled(var, term),
+            _ => false,
+        };
+        if resort && term.is_node() && !is_settled {
             (self.cx.resort)(self.cx.heap, term);
         }
         term
@@ -99,7 +112,8 @@ impl Run<'_, '_> {
         while sub.over <= sub.over_max {
             self.undo(sub.mark);
             sub.subs.clear();
-            let inner = self.iterated(sub.sym, &minus(&sub.spare, &sub.over), sub.base, sub.resort);
+            let count = minus(&sub.spare, &sub.over);
+            let inner = self.iterated(sub.sym, &count, sub.base, sub.inner, sub.resort);
             if self.match_node(sub.inner, inner, false, &mut sub.subs) && self.solve_all(&mut sub.subs, true)
             {
                 self.state.rest = match &sub.over {

@@ -62,6 +62,9 @@ pub struct PatternSpec<'a> {
     /// Slots that are certainly bound before matching starts.
     pub bound: &'a [u16],
     pub needed: Needed<'a>,
+    /// The variables whose values are used, if that is not all of them. Nobody asks for the least sort of what
+    /// others take.
+    pub read: Option<&'a [u16]>,
     /// May an operator with assoc or iter at the top match part of the subject?
     pub extension: bool,
     /// Makes one more slot in the frame, for a subpattern that may collapse.

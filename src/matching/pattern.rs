@@ -60,6 +60,8 @@ impl SortSet {
 pub(super) struct VarRef {
     pub slot: u16,
     pub sorts: SortSet,
+    /// Does nobody read its value?
+    pub idle: bool,
 }
 
 /// A variable as a pattern with extension: for every operator with extension a pattern with

@@ -181,6 +181,11 @@ impl Run<'_, '_> {
     }
 
     #[inline]
+    /// Is the declared sort of a value that matching has built enough, whatever memberships say?
+    pub fn is_settled(&self, var: &VarRef, value: Term) -> bool {
+        var.idle && var.sorts.contains(self.cx.heap.sort(self.cx.sy, value))
+    }
+
     pub fn match_var(&mut self, var: &VarRef, subject: Term) -> bool {
         let present = self.slots[var.slot as usize];
         if !present.is_none() {

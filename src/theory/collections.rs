@@ -28,7 +28,8 @@ impl Compiler<'_> {
     ) -> bool {
         let Node::App { op, .. } = *tree.node(place) else { return false };
         // An identity whose sort memberships lower does not vanish where it is of the lower sort only.
-        let identity = self.sy.info[op.index()].identity.map(|identity| &self.sy.identities[identity.constant]);
+        let identity =
+            self.sy.info[op.index()].identity.map(|identity| &self.sy.identities[identity.constant]);
         let top = identity.and_then(|identity| identity.node(identity.root()).op());
         let is_lowered = top.is_some_and(|op| !self.plans[op.index()].memberships.is_empty());
         if self.has_lazy || self.trace || is_lowered {

@@ -265,6 +265,10 @@ impl Compiler<'_> {
             .iter()
             .filter_map(|var| vars.iter().find(|(v, _)| v == var).map(|v| v.1))
             .collect();
+        let slots = |read: &Vec<Var>| {
+            read.iter().filter_map(|var| vars.iter().find(|(v, _)| v == var).map(|v| v.1)).collect()
+        };
+        let read: Option<Vec<Reg>> = leaf.read.as_ref().map(slots);
         let mut fresh = Vec::new();
         let top = leaf.path.top;
         let (constants, numbers, offset) =
@@ -281,6 +285,7 @@ impl Compiler<'_> {
                 None => Needed::Everything,
                 Some(_) => Needed::Only(&needed_slots),
             },
+            read: read.as_deref(),
             extension,
             fresh: &mut || {
                 fresh.push(top + fresh.len() as Reg);

@@ -64,6 +64,8 @@ pub(super) struct Leaf {
     /// The variables of the condition while the left-hand side is matched (others may be bound
     /// greedily); `None` in `:=` conditions, where all solutions count.
     pub needed: Option<Vec<Var>>,
+    /// The variables of a membership that its condition reads, while its term is matched.
+    pub read: Option<Vec<Var>>,
     /// A collector that is built only when it is needed.
     pub lazy: Option<LazyBag>,
     /// A multiset that is the subject's with some elements changed: how, and the variable that
@@ -138,6 +140,7 @@ impl Compiler<'_> {
             used: None,
             pending: Vec::new(),
             needed: None,
+            read: None,
             lazy: None,
             edit: None,
             last_use: None,
@@ -207,6 +210,7 @@ impl Compiler<'_> {
         let needed = if self.trace { lhs.vars() } else { condition_vars(&condition) };
         let needed = (statements != Statements::Rules { all: true }).then_some(needed);
         leaf.needed = needed.clone();
+        leaf.read = matches!(statements, Statements::Memberships(_)).then(|| condition_vars(&condition));
         match row.whole {
             Whole::No => {}
             Whole::Joined { extension } => {
@@ -241,7 +245,7 @@ impl Compiler<'_> {
         if !condition.is_empty() {
             self.assure_collector(&mut leaf, frame);
         }
-        leaf.needed = None;
+        (leaf.needed, leaf.read) = (None, None);
         if self.trace && !condition.is_empty() {
             self.trace_step(statements, row.index, TraceStep::Trial, &leaf);
         }

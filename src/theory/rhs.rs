@@ -650,7 +650,9 @@ impl Compiler<'_> {
             return;
         }
         let is_literal = matches!(tree.node(at), Node::Str { .. } | Node::Qid { .. } | Node::Float { .. });
-        if let Some(op) = tree.node(at).op().filter(|op| is_literal && !self.plans[op.index()].rows.is_empty()) {
+        if let Some(op) =
+            tree.node(at).op().filter(|op| is_literal && !self.plans[op.index()].rows.is_empty())
+        {
             let constant = self.constant(&tree.subtree(at));
             self.asm.emit(inst(Op::LoadCopy, 0, slot, constant));
             self.asm.emit(inst(Op::Thunk, 0, slot, op.0));

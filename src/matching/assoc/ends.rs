@@ -158,7 +158,7 @@ impl Run<'_, '_> {
 
     /// A list as the value of a variable, if its sort fits; `resort`: it may be lower than declared.
     pub(super) fn fitting(&mut self, var: &TopVar, value: Term, resort: bool) -> Option<Term> {
-        if resort {
+        if resort && !self.is_settled(&var.var, value) {
             (self.cx.resort)(self.cx.heap, value);
         }
         let sort = self.cx.heap.sort(self.cx.sy, value);
