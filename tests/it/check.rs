@@ -516,6 +516,28 @@ fn a_proposition_without_end_spoils_no_other_formula() {
     }
 }
 
+/// One formula needs layers, others have an answer long before.
+#[test]
+fn answers_come_in_the_order_of_the_formulas() {
+    let grid = "load model-checker
+mod GRID is protecting NAT . including MODEL-CHECKER .
+  op <_,_> : Nat Nat -> State . vars N M : Nat .
+  crl < N, M > => < s N, M > if N < 200 . crl < N, M > => < N, s M > if M < 200 .
+  ops small computed : -> Prop . op f : Nat Nat -> Bool .
+  eq f(0, M) = false . eq f(s N, M) = f(N, M) .
+  eq < N, M > |= computed = f(N, M) . eq < 2, M > |= small = true .
+  op init : -> State . eq init = < 0, 0 > . endm\n";
+    let spec = Spec::new("ordered", grid);
+    let formulas = ["[]~ computed", "[]~ small", "[]True", "<> small"];
+    let mut args = vec!["--memory", "1M"];
+    formulas.iter().for_each(|formula| args.extend(["--formula", formula]));
+    let (code, objects) = spec.json(&args);
+    assert_eq!(code, 1);
+    assert_eq!(objects.iter().map(|object| &object["formula"]).collect::<Vec<_>>(), formulas);
+    let layers = objects.iter().map(|object| object["layers"].as_array().expect("a list").len());
+    assert_eq!(layers.collect::<Vec<_>>(), [1, 0, 0, 0]);
+}
+
 #[test]
 fn one_run_for_several_formulas_is_shown_once() {
     let spec = Spec::new("once", STUCK);

@@ -122,10 +122,10 @@ impl Interpreter {
                 self.setup.cancel.clear();
             }
         }
-        desk.finish(host);
         if let Some(layers) = &request.layers {
-            self.check_in_layers(host, module, setup, layers, &fairness, &claims, &mut formulas);
+            self.check_in_layers(host, &mut desk, module, setup, layers, &fairness, &claims, &mut formulas);
         }
+        desk.finish(host);
         Some(())
     }
 
