@@ -69,6 +69,8 @@ pub trait Host {
     fn peak_memory(&mut self) -> u64;
     /// Gives memory that is free back to the system.
     fn give_back_memory(&mut self) {}
+    /// What is to be answered should the system have no more memory from here on, when nothing can be prepared.
+    fn last_words(&mut self, _answers: &[Answer]) {}
     /// The contents of a file.
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>>;
     fn is_file(&mut self, path: &Path) -> bool;

@@ -1,6 +1,7 @@
 //! `rwl check`, and formulas inside commands.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -513,6 +514,61 @@ fn a_proposition_without_end_spoils_no_other_formula() {
     for object in objects {
         let reason = object["reason"].as_str().expect("a reason");
         assert!(reason.starts_with("the time limit was reached"), "{reason}");
+    }
+}
+
+/// What `ulimit -v` leaves is not enough: each formula still has its line.
+#[test]
+#[cfg(target_os = "linux")]
+fn without_memory_each_formula_has_an_answer() {
+    let specs = concat!(env!("CARGO_MANIFEST_DIR"), "/specs/qlock.rwl");
+    let file = std::env::temp_dir().join(format!("rwl-last-words-{}", std::process::id()));
+    let run = |options: &str| {
+        let script = format!("ulimit -v 250000; exec {RWL} {options} --memory 8G --threads 2");
+        let mut command = Command::new("sh");
+        run(command.args(["-c", &script]), "", std::time::Duration::from_secs(100)).expect("it ends")
+    };
+    let formulas = "--formula lofree --formula \"[] ~ inCs1\" --formula mutex";
+    let check = format!("check {specs} --module QLOCK-CHECK --init init10 {formulas}");
+    for answers in ["", &format!(" --output {}", file.display())] {
+        let output = run(&format!("{check} --format json{answers}"));
+        let said =
+            if answers.is_empty() { text(&output.stdout) } else { text(&std::fs::read(&file).unwrap()) };
+        let objects: Vec<Value> =
+            said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let names: Vec<_> = objects.iter().map(|object| &object["name"]).collect();
+        assert_eq!(names, [&Value::from("lofree"), &Value::Null, &Value::from("mutex")], "{said}");
+        let verdicts: Vec<_> =
+            objects.iter().map(|object| object["verdict"].as_str().unwrap_or("-")).collect();
+        assert!(verdicts[0] == "unknown" && verdicts[2] == "unknown", "{said}");
+        assert!(objects[0]["reason"].as_str().is_some_and(|why| why.contains("no more memory")), "{said}");
+        let code = if verdicts[1] == "violated" { 1 } else { 3 };
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        let error: Value = serde_json::from_str(&text(&output.stderr)).expect("JSON");
+        assert_eq!(error["code"], "out-of-memory");
+    }
+    std::fs::remove_file(&file).expect("it was written");
+    let output = run(&check);
+    let said = text(&output.stdout);
+    assert!(said.matches("reason: the system had no more memory for rwl\n").count() >= 2, "{said}");
+    assert!(said.contains("unknown (lofree, "), "{said}");
+    let search = format!("search {specs} --module QLOCK-CHECK --init init10 --pattern \"{{OCs (cnt: 11)}}\"");
+    let output = run(&format!("{search} --format json"));
+    let report: Value = serde_json::from_str(&text(&output.stdout)).expect("JSON");
+    assert_eq!((output.status.code(), &report["verdict"]), (Some(3), &"unknown".into()));
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told_first() {
+    let spec = lamps("unwritable");
+    for option in ["--html", "--output"] {
+        let (code, objects) = spec.json(&[option, "/dev/null/page"]);
+        assert_eq!((code, objects.len()), (2, 1));
+        assert_eq!((&objects[0]["code"], &objects[0]["command"]), (&"usage".into(), &"check".into()));
+        assert!(objects[0]["message"].as_str().is_some_and(|text| text.contains("/dev/null/page")));
+        let (code, said, errors) = spec.check(&[option, "/dev/null/page"]);
+        assert_eq!((code, said.as_str()), (2, ""));
+        assert!(errors.starts_with("error: cannot write /dev/null/page"), "{errors}");
     }
 }
 

@@ -21,7 +21,7 @@ use crate::interp::pace::Pace;
 use crate::interp::{Host, Interpreter, LineSink};
 use crate::logic::{Formula, Formulas};
 use crate::module::Module;
-use crate::report::{self, CheckReport, Time, check_progress};
+use crate::report::{self, Answer as Said, CheckReport, Time, check_progress};
 use crate::sorts::Tree;
 
 /// Shorter parts of the time are not worth it.
@@ -29,9 +29,19 @@ const PART_MIN: Duration = Duration::from_millis(20);
 /// So long what is known is looked at when the time is up, or a tenth of what was taken before if that is more.
 const LOOK_MIN: Duration = Duration::from_secs(1);
 
+/// Why nothing else could be said.
+const NO_MEMORY: &str = "the system had no more memory for rwl";
+
 /// The first part of the time for a formula whose propositions have to be computed, where there is no limit; the next
 /// is twice as long.
 const TURN: Duration = Duration::from_secs(1);
+
+/// Where the report on a formula will be.
+enum Slot {
+    /// What is said while there is nothing better.
+    Open(Box<CheckReport>),
+    Done(Option<Box<CheckReport>>),
+}
 
 /// Where reports wait for those that come before them.
 pub(super) struct Desk<'m> {
@@ -40,7 +50,7 @@ pub(super) struct Desk<'m> {
     /// What is the same in all.
     blank: CheckReport,
     /// Those that are done, and what is said of them, if anything is.
-    slots: Vec<Option<Option<CheckReport>>>,
+    slots: Vec<Slot>,
     shown: usize,
 }
 
@@ -50,7 +60,7 @@ impl<'m> Desk<'m> {
         module: &'m Module,
         setup: &ModelSetup,
         fairness: &Fairness,
-        count: usize,
+        (claims, unread): (&[Claim], &[Unread]),
     ) -> Self {
         let blank = CheckReport {
             module: module.name.to_string(),
@@ -60,28 +70,47 @@ impl<'m> Desk<'m> {
             threads: session.setup.threads,
             ..CheckReport::default()
         };
-        Desk { module, fairness: fairness.clone(), blank, slots: vec![None; count], shown: 0 }
+        let claims = claims.iter().map(|claim| (claim.place, &claim.name, &claim.text));
+        let unread = unread.iter().map(|unread| (unread.place, &unread.name, &unread.text));
+        let mut all: Vec<_> = claims.chain(unread).collect();
+        all.sort_by_key(|(place, ..)| *place);
+        let open = |(_, name, text): (usize, &Option<String>, &String)| {
+            let (name, formula, reason) = (name.clone(), text.clone(), Some(NO_MEMORY.to_owned()));
+            Slot::Open(Box::new(CheckReport { name, formula, reason, ..blank.clone() }))
+        };
+        let slots = all.into_iter().map(open).collect();
+        Desk { module, fairness: fairness.clone(), blank, slots, shown: 0 }
     }
 
     /// Takes a report, and shows those that have waited for it.
     pub fn put(&mut self, host: &mut dyn Host, place: usize, report: Option<CheckReport>) {
-        self.slots[place] = Some(report);
-        while let Some(Some(report)) = self.slots.get_mut(self.shown) {
-            answer(host, report.take());
+        self.slots[place] = Slot::Done(report.map(Box::new));
+        while let Some(Slot::Done(report)) = self.slots.get_mut(self.shown) {
+            if let Some(report) = report.take() {
+                host.answer(&Said::Check(report));
+            }
             self.shown += 1;
         }
+        self.prepare(host);
+    }
+
+    /// Has all that is not shown yet said if there is no more memory.
+    pub fn prepare(&self, host: &mut dyn Host) {
+        let report = |slot: &Slot| match slot {
+            Slot::Open(report) | Slot::Done(Some(report)) => Some(Said::Check(report.clone())),
+            Slot::Done(None) => None,
+        };
+        host.last_words(&self.slots[self.shown..].iter().filter_map(report).collect::<Vec<_>>());
     }
 
     /// Shows what is there.
-    pub fn finish(&mut self, host: &mut dyn Host) {
-        let waiting = self.slots[self.shown..].iter_mut().filter_map(Option::take).flatten();
-        waiting.for_each(|report| answer(host, Some(report)));
-    }
-}
-
-fn answer(host: &mut dyn Host, report: Option<CheckReport>) {
-    if let Some(report) = report {
-        host.answer(&report::Answer::Check(Box::new(report)));
+    pub fn finish(self, host: &mut dyn Host) {
+        for slot in self.slots.into_iter().skip(self.shown) {
+            if let Slot::Done(Some(report)) = slot {
+                host.answer(&Said::Check(report));
+            }
+        }
+        host.last_words(&[]);
     }
 }
 

@@ -107,7 +107,8 @@ impl Interpreter {
             }
             return Some(());
         }
-        let mut desk = Desk::new(self, module, &setup, &fairness, claims.len() + unread.len());
+        let mut desk = Desk::new(self, module, &setup, &fairness, (&claims, &unread));
+        desk.prepare(host);
         for unread in &unread {
             let report = self.unread(host, &desk, unread);
             desk.put(host, unread.place, report);
