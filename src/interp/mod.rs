@@ -331,6 +331,20 @@ impl Interpreter {
         }
     }
 
+    /// Does what is asked for by arguments; what cannot be represented ends it, and is told.
+    fn unless_too_large(
+        &mut self,
+        host: &mut dyn Host,
+        work: impl FnOnce(&mut Self, &mut dyn Host) -> Option<()>,
+    ) -> Option<()> {
+        let done = temporal::unless_exceeded(|| work(self, host));
+        done.unwrap_or_else(|what| {
+            self.status.gave_up = true;
+            self.say(host, &Diagnostic::new(Severity::Warning, "too-large", what, None));
+            None
+        })
+    }
+
     /// Executes one item.
     fn execute(&mut self, host: &mut dyn Host, item: Item) -> Flow {
         match item {

@@ -54,7 +54,11 @@ impl Interpreter {
         // One answer needs no line to separate it.
         (self.declares_only, self.prompt) = (false, true);
         let Some((module, search)) = self.requested(host, request) else { return };
-        self.start_search(host, None, module, search, (request.solutions, request.depth), true);
+        let bounds = (request.solutions, request.depth);
+        self.unless_too_large(host, |me, host| {
+            me.start_search(host, None, module, search, bounds, true);
+            Some(())
+        });
     }
 
     /// Reads the request's texts.

@@ -572,6 +572,34 @@ fn a_page_that_cannot_be_written_is_told_first() {
     }
 }
 
+/// What cannot be represented is one formula's matter, in a proposition or, in layers, in a rule.
+#[test]
+fn an_element_too_many_spoils_no_other_formula() {
+    let bags = "load model-checker
+mod BAGS is protecting NAT . including MODEL-CHECKER .
+  sort Bag . op a : -> Bag . op __ : Bag Bag -> Bag [assoc comm] . op full : Bag -> Bool . var B : Bag .
+  eq full(B) = full(B B) .
+  op <_> : Nat -> State . var N : Nat . var S : State .
+  rl < N > => < (s N) rem 9 > .
+  ops bad two : -> Prop . eq < 7 > |= bad = full(a) . eq < 2 > |= two = true .
+  ops init late : -> State . eq init = < 0 > . eq late = < 10 > .
+  crl < 20 > => < 21 > if full(a) . rl < 10 > => < 20 > . rl < 10 > => < 0 > . endm\n";
+    let spec = Spec::new("bags", bags);
+    let formulas = ["--formula", "[] ~ bad", "--formula", "[] <> two", "--formula", "[] ~ two"];
+    for layers in ["none", "2"] {
+        let (code, objects) = spec.json(&[&formulas[..], &["--layers", layers]].concat());
+        let verdicts: Vec<_> =
+            objects.iter().map(|object| object["verdict"].as_str().unwrap_or("-")).collect();
+        assert_eq!((code, verdicts), (1, vec!["unknown", "holds", "violated"]), "{layers}");
+        assert!(objects[0]["reason"].as_str().is_some_and(|why| why.contains("in a multiset")));
+    }
+    for threads in ["1", "2"] {
+        let args = ["--init", "late", "--formula", "[] <> two", "--layers", "1", "--threads", threads];
+        let (code, objects) = spec.json(&args);
+        assert_eq!((code, &objects[0]["verdict"]), (3, &"unknown".into()), "{}", objects[0]);
+    }
+}
+
 /// One formula needs layers, others have an answer long before.
 #[test]
 fn answers_come_in_the_order_of_the_formulas() {

@@ -6,6 +6,7 @@
 //! what is known: a violation in it is one, and some formulas need no more than that.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
@@ -13,7 +14,7 @@ use super::layered::labels;
 use super::request::{Claim, Unread};
 use super::run::Describer;
 use super::vocabulary::undecided;
-use crate::base::{Cancel, Interrupt};
+use crate::base::{Cancel, Exceeded, Interrupt};
 use crate::check::{self, Answer, CheckError, Checker, Fairness, Verdict};
 use crate::graph::{Model, ModelSetup, Stop, System};
 use crate::interp::command::since;
@@ -52,6 +53,8 @@ pub(super) struct Desk<'m> {
     /// Those that are done, and what is said of them, if anything is.
     slots: Vec<Slot>,
     shown: usize,
+    /// The one that is worked on.
+    current: Option<usize>,
 }
 
 impl<'m> Desk<'m> {
@@ -79,11 +82,12 @@ impl<'m> Desk<'m> {
             Slot::Open(Box::new(CheckReport { name, formula, reason, ..blank.clone() }))
         };
         let slots = all.into_iter().map(open).collect();
-        Desk { module, fairness: fairness.clone(), blank, slots, shown: 0 }
+        Desk { module, fairness: fairness.clone(), blank, slots, shown: 0, current: None }
     }
 
     /// Takes a report, and shows those that have waited for it.
     pub fn put(&mut self, host: &mut dyn Host, place: usize, report: Option<CheckReport>) {
+        self.current = None;
         self.slots[place] = Slot::Done(report.map(Box::new));
         while let Some(Slot::Done(report)) = self.slots.get_mut(self.shown) {
             if let Some(report) = report.take() {
@@ -92,6 +96,19 @@ impl<'m> Desk<'m> {
             self.shown += 1;
         }
         self.prepare(host);
+    }
+
+    /// There is none of this one.
+    pub fn give_up(&mut self, host: &mut dyn Host, place: usize, why: &str) {
+        if let Slot::Open(report) = &self.slots[place] {
+            let (reason, peak_memory) = (Some(why.to_owned()), host.peak_memory());
+            let report = CheckReport { reason, peak_memory, ..(**report).clone() };
+            self.put(host, place, Some(report));
+        }
+    }
+
+    fn is_open(&self, place: usize) -> bool {
+        matches!(self.slots[place], Slot::Open(_))
     }
 
     /// Has all that is not shown yet said if there is no more memory.
@@ -159,8 +176,35 @@ impl Interpreter {
     }
 
     /// Checks the claims on the whole state space. If they may be divided, it ends when the memory is not enough
-    /// and returns those that are not decided.
+    /// and returns those that are not decided. One that leads to what cannot be represented leaves the others to a
+    /// model that has never seen it.
     pub(super) fn check_claims(
+        &mut self,
+        host: &mut dyn Host,
+        desk: &mut Desk,
+        setup: &ModelSetup,
+        mut claims: Vec<Claim>,
+        formulas: &mut Formulas,
+        may_divide: bool,
+    ) -> Vec<Claim> {
+        while !claims.is_empty() {
+            let own = claims.clone();
+            let check = || self.check_on_one_model(host, desk, setup.clone(), own, formulas, may_divide);
+            match unless_exceeded(check) {
+                Ok(rest) => return rest,
+                Err(what) => {
+                    self.status.stopped = true;
+                    let current = desk.current;
+                    let is_lost = |claim: &&Claim| current.is_none_or(|place| claim.place == place);
+                    claims.iter().filter(is_lost).for_each(|claim| desk.give_up(host, claim.place, what));
+                    claims.retain(|claim| desk.is_open(claim.place));
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn check_on_one_model(
         &mut self,
         host: &mut dyn Host,
         desk: &mut Desk,
@@ -202,6 +246,7 @@ impl Interpreter {
         let mut closed: Option<Closed> = None;
         while let Some(mut task) = open.pop_front() {
             let (start, before) = (host.time(), model.rewrites());
+            desk.current = Some(task.claim.place);
             if let Some(show) = host.progress_channel() {
                 checker.watch(watcher(show));
             }
@@ -300,6 +345,14 @@ impl Task {
         self.rewrites += rewrites;
         self.time = Time { cpu: self.time.cpu + cpu, real: self.time.real + real };
     }
+}
+
+/// What the work gives, or what was met that cannot be represented.
+pub fn unless_exceeded<T>(work: impl FnOnce() -> T) -> Result<T, &'static str> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast_ref() {
+        Some(&Exceeded(what)) => what,
+        None => resume_unwind(payload),
+    })
 }
 
 /// Nothing more is explored.

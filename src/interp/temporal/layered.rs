@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::desk::Desk;
+use super::desk::{Desk, unless_exceeded};
 use super::request::Claim;
 use super::run::{Describer, Planted};
 use super::vocabulary::undecided;
@@ -101,33 +101,48 @@ impl Interpreter {
             ask(&model, formulas, claim);
             let work =
                 LayeredWork { module, setup: &setup, fairness, claim, model: &model, start: host.time() };
-            let (layers, mut division) = (request.layers.clone(), Division::default());
-            let result = self.in_layers(host, &work, formulas, |model, pool, formulas, options| {
-                let options = Options { layers, saving, ..options };
-                match layers::go_on(model, pool, formulas, claim.formula, &mut division, options) {
-                    Err(layers::Error::Check(CheckError::Translate(error))) => Ok(layers::Answer {
-                        verdict: Verdict::Unknown(Reason::Stopped(Stop::Failed(undecided(&error)))),
-                        is_vacuous: false,
-                        layers: Vec::new(),
-                        splits: 0,
-                        automaton: 0,
-                        states: 0,
-                        transitions: 0,
-                        hits: 0,
-                    }),
-                    result => result,
+            let layers = request.layers.clone();
+            match unless_exceeded(|| self.check_layered(host, &work, layers, saving, formulas)) {
+                Ok(report) => desk.put(host, claim.place, report),
+                Err(what) => {
+                    self.status.stopped = true;
+                    desk.give_up(host, claim.place, what);
                 }
-            });
-            let report = result.map(|answer| {
-                let mut report = self.layered_report(host, &work, formulas, answer);
-                if self.is_verbose {
-                    report.ends = self.ends(&work, formulas, &division);
-                }
-                report
-            });
-            desk.put(host, claim.place, report);
+            }
         }
         self.setup.cancel.clear();
+    }
+
+    fn check_layered(
+        &mut self,
+        host: &mut dyn Host,
+        work: &LayeredWork,
+        layers: Layers,
+        saving: Option<Saving>,
+        formulas: &mut Formulas,
+    ) -> Option<CheckReport> {
+        let mut division = Division::default();
+        let answer = self.in_layers(host, work, formulas, |model, pool, formulas, options| {
+            let options = Options { layers, saving, ..options };
+            match layers::go_on(model, pool, formulas, work.claim.formula, &mut division, options) {
+                Err(layers::Error::Check(CheckError::Translate(error))) => Ok(layers::Answer {
+                    verdict: Verdict::Unknown(Reason::Stopped(Stop::Failed(undecided(&error)))),
+                    is_vacuous: false,
+                    layers: Vec::new(),
+                    splits: 0,
+                    automaton: 0,
+                    states: 0,
+                    transitions: 0,
+                    hits: 0,
+                }),
+                result => result,
+            }
+        })?;
+        let mut report = self.layered_report(host, work, formulas, answer);
+        if self.is_verbose {
+            report.ends = self.ends(work, formulas, &division);
+        }
+        Some(report)
     }
 
     /// The states where layers end; none if they cannot be made any more.

@@ -46,6 +46,7 @@ pub enum AutomatonFormat {
 }
 
 /// A formula to check.
+#[derive(Clone)]
 pub(super) struct Claim {
     /// The constant that stands for it.
     pub name: Option<String>,
@@ -80,7 +81,7 @@ impl Interpreter {
         self.declares_only = false;
         if let Some(module) = self.module_argument(host, request.module.as_deref()) {
             // Interrupts have been told, errors as well.
-            let _ = self.check_module(host, request, &module);
+            let _ = self.unless_too_large(host, |me, host| me.check_module(host, request, &module));
         }
     }
 
@@ -115,7 +116,7 @@ impl Interpreter {
         }
         if request.layers.as_ref().is_none_or(LayersRequest::is_whole_first) {
             let may_divide = request.layers.is_some();
-            claims = self.check_claims(host, &mut desk, setup.clone(), claims, &mut formulas, may_divide);
+            claims = self.check_claims(host, &mut desk, &setup, claims, &mut formulas, may_divide);
             if !claims.is_empty() {
                 // The whole does not fit.
                 host.give_back_memory();
