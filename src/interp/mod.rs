@@ -79,6 +79,11 @@ pub trait Host {
     fn list(&mut self, directory: &Path, arguments: &str) -> io::Result<String>;
 }
 
+/// What is said of a `=>` condition that was being tried when the work stopped.
+fn lengthy(met: usize) -> String {
+    format!("has met {met} terms by `=>` in one state and was not at its end; it may have none")
+}
+
 /// What follows from an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
@@ -482,6 +487,12 @@ impl Interpreter {
         let mut warning = Diagnostic::new(Severity::Warning, word, message, place).label("stopped");
         if let (Interrupt::Depth, Some(rule)) = (interrupt, self.setup.cancel.blamed()) {
             warning = warning.note(Some(rule), "the condition of this rule needs itself again and again");
+        }
+        if interrupt != Interrupt::Depth
+            && let Some((rule, met)) = self.setup.cancel.lengthy()
+        {
+            warning = warning.note(Some(rule), format!("the condition of this rule {}", lengthy(met)));
+            self.setup.cancel.note_lengthy(None);
         }
         self.say(host, &warning);
         interrupt.text()

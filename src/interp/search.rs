@@ -227,6 +227,7 @@ impl Interpreter {
         start: Time,
     ) {
         let end = limit.map(|limit| searching.count + limit);
+        self.setup.cancel.note_lengthy(None);
         searching.search.watcher = host.progress_channel().map(|show| watcher(show, searching.search.len()));
         let mut interrupted = None;
         let foresee = |host: &mut dyn Host, report: &Option<SearchReport>| {

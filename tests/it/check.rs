@@ -600,6 +600,63 @@ mod BAGS is protecting NAT . including MODEL-CHECKER .
     }
 }
 
+#[test]
+fn a_condition_without_end_is_named_where_a_limit_is_reached() {
+    let spec = Spec::new(
+        "without-end",
+        "load model-checker
+mod C is protecting NAT . including MODEL-CHECKER .
+  op <_> : Nat -> State . op c : Nat -> Nat . vars N M : Nat .
+  rl c(N) => c(s N) .
+  crl < N > => < s N > if N < 5 /\\ c(N) => c(M) /\\ M == 0 .
+  op p : -> Prop . eq < 9 > |= p = true .
+  op init : -> State . eq init = < 0 > . endm\n",
+    );
+    for args in [&["--memory", "5M"][..], &["--memory", "5M", "--layers", "2"], &["--time", "0.5"]] {
+        let (code, objects) = spec.json(&[&["--formula", "[] ~ p"], args].concat());
+        assert_eq!((code, &objects[0]["verdict"]), (3, &"unknown".into()));
+        let reason = objects[0]["reason"].as_str().expect("a reason");
+        assert!(
+            reason.contains("the condition of the rule at ") && reason.contains(":5 has met "),
+            "{reason}"
+        );
+    }
+    let file = spec.0.to_str().expect("a name in ASCII");
+    let search = rwl(&["search", file, "--memory", "5M"], "");
+    assert!(text(&search.stderr).contains("note: the condition of this rule has met"));
+    // Where nothing of that kind is to blame, it is not mentioned.
+    let (_, objects) = spec.json(&["--formula", "[] ~ p", "--time", "0"]);
+    assert!(!objects[0]["reason"].as_str().expect("a reason").contains("condition"), "{}", objects[0]);
+}
+
+#[test]
+fn an_initial_state_that_there_is_not_has_a_hint() {
+    let spec = lamps("hints");
+    for (init, hint) in [("inti", "did you mean `init`?"), ("nosuch", "could stand here: stuck, init, dead")]
+    {
+        let (code, _, errors) = spec.check(&["--init", init]);
+        assert_eq!(code, 2);
+        assert!(errors.contains(hint), "{errors}");
+    }
+}
+
+/// Runs show where the formula's propositions are true, but for those that it does not need.
+#[test]
+fn propositions_that_do_not_matter_are_named() {
+    let spec = lamps("idle");
+    let idle = |formula: &str| {
+        let (_, objects) = spec.json(&["--formula", formula]);
+        objects[0]["irrelevant"].clone()
+    };
+    assert_eq!(idle("<> lit(1 + 0) /\\ safe"), serde_json::json!([]));
+    // Shown like others where it is nowhere left out.
+    assert_eq!(idle("[] (lit(0) \\/ ~ lit(0)) /\\ <> lit(1)"), serde_json::json!([]));
+    assert_eq!(idle("[] (lit(0) -> True) /\\ <> lit(1)"), serde_json::json!(["lit(0)"]));
+    let (_, said, _) = spec.check(&["--formula", "[] (lit(0) -> True) /\\ <> lit(1)"]);
+    let note = "\nnote: lit(0) does not matter: the formula means the same without it\n";
+    assert!(said.contains(note), "{said}");
+}
+
 /// One formula needs layers, others have an answer long before.
 #[test]
 fn answers_come_in_the_order_of_the_formulas() {

@@ -156,6 +156,7 @@ impl Interpreter {
         let rang = alarm.is_some_and(Alarm::stop) && has_more;
         if rang {
             self.setup.cancel.clear();
+            self.setup.cancel.note_lengthy(None);
         }
         rang
     }
@@ -304,6 +305,7 @@ impl Interpreter {
                 rewrites: claim.rewrites + rewrites,
                 time,
                 peak_memory: host.peak_memory(),
+                idle: claim.idle,
                 absent: answer.absent.iter().map(|prop| props[prop.index()].clone()).collect(),
                 ..desk.blank.clone()
             };

@@ -220,6 +220,7 @@ impl Interpreter {
             module: module.name.to_string(),
             init: self.print(module, &setup.initial),
             formula: claim.text.clone(),
+            idle: claim.idle.clone(),
             method: Some(Method::Native.text()),
             layers: depths(&answer.layers),
             states: answer.states,
