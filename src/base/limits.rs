@@ -52,6 +52,7 @@ pub struct Cancel(Arc<Flag>);
 struct Flag {
     is_raised: AtomicBool,
     blamed: Mutex<Option<Span>>,
+    lengthy: Mutex<Option<(Span, usize)>>,
 }
 
 impl Cancel {
@@ -71,6 +72,17 @@ impl Cancel {
     /// The last one of which that was said.
     pub fn blamed(&self) -> Option<Span> {
         *self.0.blamed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Says of which rule a `=>` condition was being tried when the work stopped, and how many terms it had met;
+    /// `None` for what is begun anew.
+    pub fn note_lengthy(&self, condition: Option<(Span, usize)>) {
+        *self.0.lengthy.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = condition;
+    }
+
+    /// The last one of which that was said.
+    pub fn lengthy(&self) -> Option<(Span, usize)> {
+        *self.0.lengthy.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     #[inline]

@@ -92,10 +92,14 @@ pub fn error_json(args: &[OsString], error: &clap::Error) -> Value {
     let text = error.to_string();
     // After an empty line comes how to use it.
     let (message, hint) = text.split_once("\n\n").unwrap_or((&text, ""));
-    let message = message.trim().trim_start_matches("error: ");
+    usage_json(command, message.trim().trim_start_matches("error: "), hint.trim())
+}
+
+/// The same for what was seen later.
+pub fn usage_json(command: Option<&str>, message: &str, hint: &str) -> Value {
     json!({
         "rwl": 1, "command": command, "verdict": null, "severity": "error", "code": "usage", "message": message,
-        "hint": Some(hint.trim()).filter(|hint| !hint.is_empty()),
+        "hint": Some(hint).filter(|hint| !hint.is_empty()),
     })
 }
 

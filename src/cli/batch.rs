@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::{BatchArgs, Common, Format, When};
 use super::live::View;
-use super::output::{Output, Style, appendable, is_capable};
+use super::output::{Output, Style, appendable, cannot_write, is_capable, unwritable};
 use super::run::{cores, end_as_interrupted, on_interrupt};
 use super::{ExitCode, memory};
 use crate::base::{Cancel, Diagnostic, Severity, SourceMap};
@@ -19,7 +19,7 @@ use crate::report::{BatchReport, ClaimReport, Ended, Verdict};
 /// Runs the claims of the plans.
 pub fn run(args: &BatchArgs, common: &Common) -> ExitCode {
     let stop = Cancel::default();
-    let mut screen = match output(common, None, &stop) {
+    let mut screen = match output("batch", common, None, &stop) {
         Ok(output) => output,
         Err(code) => return code,
     };
@@ -33,7 +33,7 @@ pub fn run(args: &BatchArgs, common: &Common) -> ExitCode {
     let mut sources = SourceMap::default();
     let Some(claims) = claims(args, &mut sources, &mut screen) else { return ExitCode::BadInput };
     if args.list {
-        return match output(common, common.output.as_deref(), &stop) {
+        return match output("batch", common, common.output.as_deref(), &stop) {
             Ok(mut output) => {
                 list(&claims, common.format, &mut output);
                 written(&output).unwrap_or(ExitCode::Success)
@@ -48,11 +48,10 @@ pub fn run(args: &BatchArgs, common: &Common) -> ExitCode {
     if let Some(path) = &args.html
         && let Err(error) = appendable(path)
     {
-        screen.message(&format!("error: cannot write {}: {error}\n", path.display()));
-        return ExitCode::BadInput;
+        return unwritable("batch", common.format, path, &error);
     }
     // Only now: a report from before is better than none.
-    let mut output = match output(common, common.output.as_deref(), &stop) {
+    let mut output = match output("batch", common, common.output.as_deref(), &stop) {
         Ok(output) => output,
         Err(code) => return code,
     };
@@ -94,14 +93,19 @@ pub fn run(args: &BatchArgs, common: &Common) -> ExitCode {
     if let Some(path) = &args.html
         && let Err(error) = std::fs::write(path, report.page())
     {
-        screen.message(&format!("error: cannot write {}: {error}\n", path.display()));
+        screen.diagnostic(&cannot_write(path, &error), &SourceMap::default());
         status.errors += 1;
     }
     written(&output).unwrap_or_else(|| ExitCode::of(&status))
 }
 
 /// Standard output, or a file.
-pub(super) fn output(common: &Common, file: Option<&Path>, stop: &Cancel) -> Result<Output, ExitCode> {
+pub(super) fn output(
+    command: &str,
+    common: &Common,
+    file: Option<&Path>,
+    stop: &Cancel,
+) -> Result<Output, ExitCode> {
     let style = Style {
         format: common.format,
         wrap: false,
@@ -109,11 +113,8 @@ pub(super) fn output(common: &Common, file: Option<&Path>, stop: &Cancel) -> Res
         side_to_stderr: false,
         progress: When::Never,
     };
-    Output::new(file, &style, stop.clone()).map_err(|error| {
-        let path = file.unwrap_or("".as_ref()).display();
-        let _ = writeln!(io::stderr(), "error: cannot write {path}: {error}");
-        ExitCode::BadInput
-    })
+    let output = Output::new(file, &style, stop.clone());
+    output.map_err(|error| unwritable(command, common.format, file.unwrap_or("".as_ref()), &error))
 }
 
 /// How to end if the report could not be written, unless the reader has gone.

@@ -133,7 +133,7 @@ pub fn spec(file: Option<&String>, library: Vec<PathBuf>, random_seed: u32, no_p
 /// Writes a job for each claim of a batch.
 pub fn plan_batch(batch: &Path, into: &Path, common: &Common, library: Vec<PathBuf>) -> ExitCode {
     let stop = Cancel::default();
-    let mut screen = match output(common, common.output.as_deref(), &stop) {
+    let mut screen = match output("plan", common, common.output.as_deref(), &stop) {
         Ok(output) => output,
         Err(code) => return code,
     };
@@ -206,7 +206,7 @@ fn pack(file: &Path, library: &[PathBuf], screen: &mut Output) -> Option<Spec> {
 
 /// Tells what became of the claims of a batch, as `rwl batch` does.
 pub fn collect_batch(directory: &Path, plan: &jobs::Plan, common: &Common) -> ExitCode {
-    let mut output = match output(common, common.output.as_deref(), &Cancel::default()) {
+    let mut output = match output("plan", common, common.output.as_deref(), &Cancel::default()) {
         Ok(output) => output,
         Err(code) => return code,
     };

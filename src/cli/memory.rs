@@ -4,15 +4,17 @@
 //! sees what nobody counts (memo tables, conditions that explore, long numbers, parsing).
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ffi::CString;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Duration;
 
 use super::{ExitCode, mapped, small};
 use crate::base::Cancel;
 
 /// Small blocks by [`small`], large tables that are aligned to cache lines by [`mapped`], others by the
-/// system's allocator. Where there is nothing left the program ends as at any other limit: with a message and
-/// its exit code, after what it has answered so far.
+/// system's allocator. Where there is nothing left the program ends as at any other limit: with its exit code, its
+/// last words and a message, after what it has answered so far.
 pub struct Allocator;
 
 // SAFETY: who has a block is seen from its layout alone, so what one of the three has given goes back to it,
@@ -76,6 +78,10 @@ pub fn prepare() {
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 18);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 23);
+        if address_limit().is_some() {
+            // Else each thread would have many addresses that it never uses.
+            libc::mallopt(libc::M_ARENA_MAX, 1);
+        }
     }
 }
 
@@ -101,14 +107,71 @@ fn or_end(place: *mut u8) -> *mut u8 {
     place
 }
 
+/// What is said when there is no more memory, put together while there is some.
+#[derive(Default)]
+pub struct LastWords {
+    /// What answers, and to where: a file that may be begun anew, or standard output.
+    pub answers: String,
+    pub file: Option<(CString, bool)>,
+    /// To standard error.
+    pub message: String,
+    pub code: u8,
+}
+
+static LAST_WORDS: AtomicPtr<LastWords> = AtomicPtr::new(ptr::null_mut());
+
+/// Says these words from now on when there is no more memory.
+pub fn set_last_words(words: LastWords) {
+    let old = LAST_WORDS.swap(Box::into_raw(Box::new(words)), Ordering::AcqRel);
+    if !old.is_null() {
+        // SAFETY: it was a box, and whoever takes the pointer out is the only one who has it.
+        drop(unsafe { Box::from_raw(old) });
+    }
+}
+
 /// Nothing here may allocate.
 #[cold]
 fn end() -> ! {
-    const MESSAGE: &[u8] = b"error: the system has no more memory for rwl; the command was stopped\n";
-    // SAFETY: the message is as long as it says, and ending the process needs nothing from it.
+    static IS_ENDING: AtomicBool = AtomicBool::new(false);
+    if IS_ENDING.swap(true, Ordering::AcqRel) {
+        // Another thread has the word.
+        loop {
+            std::thread::sleep(PERIOD);
+        }
+    }
+    // SAFETY: if there are words, nobody else has them; all calls read memory that is there.
     unsafe {
-        libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
-        libc::_exit(ExitCode::Unknown as i32)
+        let words = LAST_WORDS.swap(ptr::null_mut(), Ordering::AcqRel).as_ref();
+        let mut code = ExitCode::Unknown as u8;
+        match words {
+            Some(words) => {
+                if !words.answers.is_empty() {
+                    let file = words.file.as_ref().map_or(libc::STDOUT_FILENO, |(path, is_new)| {
+                        let begin = if *is_new { libc::O_TRUNC } else { libc::O_APPEND };
+                        libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CREAT | begin, 0o666)
+                    });
+                    write_all(file, words.answers.as_bytes());
+                }
+                write_all(libc::STDERR_FILENO, words.message.as_bytes());
+                code = words.code;
+            }
+            None => write_all(libc::STDERR_FILENO, b"error: the system has no more memory for rwl\n"),
+        }
+        libc::_exit(code.into())
+    }
+}
+
+/// Writes as much as can be written.
+fn write_all(file: libc::c_int, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: the bytes are there.
+        let count = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
+        match usize::try_from(count) {
+            Ok(0) => return,
+            Ok(count) => bytes = &bytes[count..],
+            Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
     }
 }
 
@@ -166,7 +229,8 @@ fn drop_code() {
     }
 }
 
-/// Bytes of memory that the machine has for new processes, where the system says so.
+/// Bytes of memory that the machine has for new processes, where the system says so. Of the addresses that a
+/// process may have (`ulimit -v`) half is counted: tables that grow, and threads, need some that they never write to.
 pub fn available() -> Option<usize> {
     let table = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = table.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -176,7 +240,16 @@ pub fn available() -> Option<usize> {
         text.trim().parse::<usize>().ok()
     };
     let group = number("max").map(|max| max.saturating_sub(number("current").unwrap_or(0)));
-    Some(group.map_or(machine, |group| group.min(machine)))
+    let own = address_limit().and_then(|max| Some(max.saturating_sub(pages(0)?) / 2));
+    Some([group, own].into_iter().flatten().fold(machine, usize::min))
+}
+
+/// How many bytes of addresses the process may have, if there is a limit.
+pub fn address_limit() -> Option<usize> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call only writes to the struct it is given.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };
+    (result == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then(|| limit.rlim_cur as usize)
 }
 
 /// What a command may use if nobody says how much.
@@ -186,7 +259,13 @@ pub fn usual() -> Option<usize> {
 
 /// Bytes of memory that the process has now, where the system says so.
 fn resident() -> Option<usize> {
-    let pages: usize = std::fs::read_to_string("/proc/self/statm").ok()?.split(' ').nth(1)?.parse().ok()?;
+    pages(1)
+}
+
+/// Bytes of all addresses that the process has (0), or of those that are in memory (1).
+fn pages(column: usize) -> Option<usize> {
+    let table = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: usize = table.split(' ').nth(column)?.parse().ok()?;
     // SAFETY: the call has no arguments that could be wrong.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     Some(pages * usize::try_from(size).ok()?)

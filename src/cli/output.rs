@@ -4,20 +4,23 @@
 //! two streams come in order where they end up in one place. A reader that goes away (`| head`)
 //! ends the program quietly.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crate::base::{Cancel, Diagnostic, SourceMap};
+use crate::base::{Cancel, Diagnostic, Severity, SourceMap};
 use crate::interp::{Host, LineSink};
 use crate::report::{
-    Answer, CheckReport, Time, Wrapper, diagnostic_json, html_page, overall, render_diagnostic,
+    Answer, CheckReport, Time, Verdict, Wrapper, diagnostic_json, html_page, overall, render_diagnostic,
 };
 
-use super::args::{Format, When};
-use super::memory;
+use super::ExitCode;
+use super::args::{Format, When, usage_json};
+use super::memory::{self, LastWords};
 
 /// Where answers and messages go.
 pub struct Output {
@@ -42,6 +45,9 @@ struct Sink {
     closed: bool,
     /// Why, if it is not the reader.
     failure: Option<io::Error>,
+    /// The file that answers go to, and whether it has some.
+    path: Option<PathBuf>,
+    has_written: bool,
     /// `-print-to-stderr`
     side_to_stderr: bool,
     /// Is a line about progress on the screen?
@@ -87,6 +93,22 @@ pub(super) fn appendable(path: &Path) -> io::Result<()> {
     if is_there { Ok(()) } else { std::fs::remove_file(path) }
 }
 
+pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Diagnostic {
+    let message = format!("cannot write {}: {error}", path.display());
+    Diagnostic::new(Severity::Error, "output", message, None)
+}
+
+/// Tells of a file that an argument names and that cannot be written, before anything is done.
+pub(super) fn unwritable(command: &str, format: Format, path: &Path, error: &io::Error) -> ExitCode {
+    let message = cannot_write(path, error).message;
+    // Nobody is left to tell if this fails.
+    let _ = match format {
+        Format::Text => writeln!(io::stderr(), "error: {message}"),
+        Format::Json => writeln!(io::stdout(), "{}", usage_json(Some(command), &message, "")),
+    };
+    ExitCode::BadInput
+}
+
 /// How to write.
 pub struct Style {
     pub format: Format,
@@ -118,6 +140,8 @@ impl Output {
             cancel,
             closed: false,
             failure: None,
+            path: file.map(Path::to_owned),
+            has_written: false,
             side_to_stderr: style.side_to_stderr,
             has_progress: false,
         };
@@ -127,7 +151,7 @@ impl Output {
             When::Never => false,
             When::Auto => is_capable() && style.format == Format::Text,
         };
-        Ok(Output {
+        let mut output = Output {
             progress,
             shared,
             format: style.format,
@@ -136,7 +160,9 @@ impl Output {
             started: Instant::now(),
             shows_all: false,
             checks: Vec::new(),
-        })
+        };
+        output.last_words(&[]);
+        Ok(output)
     }
 
     fn sink(&self) -> MutexGuard<'_, Sink> {
@@ -178,9 +204,29 @@ impl Output {
 
     /// How many formulas hold, if several were checked.
     pub fn conclude(&mut self) {
-        if self.checks.len() > 1 {
-            let line = format!("\n{}\n", overall(&self.checks));
-            self.text(&line);
+        self.text(&conclusion(&self.checks));
+    }
+
+    fn rendered(&self, diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+        match self.format {
+            Format::Text => render_diagnostic(diagnostic, sources, self.color),
+            Format::Json => format!("{}\n", diagnostic_json(diagnostic, sources)),
+        }
+    }
+
+    /// An answer after these checks.
+    fn said(&self, answer: &Answer, checks: &[CheckReport]) -> String {
+        match (self.format, answer) {
+            (Format::Text, Answer::Check(report)) => {
+                let has_run = |report: &CheckReport| report.counterexample.is_some();
+                // A run would stick to what comes after it.
+                let last = checks.last();
+                let gap = last.is_some_and(|last| has_run(last) || has_run(report));
+                let text = report.text_after(checks, self.paints, self.shows_all);
+                if gap { format!("\n{text}") } else { text }
+            }
+            (Format::Text, _) => answer.text(self.paints),
+            (Format::Json, _) => answer.json().map_or_else(String::new, |json| format!("{json}\n")),
         }
     }
 
@@ -196,6 +242,11 @@ impl Output {
         // Nobody is left to tell if this fails.
         let _ = io::stderr().write_all(text.as_bytes());
     }
+}
+
+/// How many formulas hold, if there are several.
+fn conclusion(checks: &[CheckReport]) -> String {
+    if checks.len() > 1 { format!("\n{}\n", overall(checks)) } else { String::new() }
 }
 
 /// Is standard error a terminal that understands control sequences?
@@ -236,6 +287,7 @@ impl Sink {
 
     fn write_as_it_is(&mut self, text: &str) {
         self.end_progress();
+        self.has_written |= !text.is_empty();
         let result = self.out.write_all(text.as_bytes());
         self.note(result);
     }
@@ -260,18 +312,7 @@ impl Sink {
 
 impl Host for Output {
     fn answer(&mut self, answer: &Answer) {
-        let text = match (self.format, answer) {
-            (Format::Text, Answer::Check(report)) => {
-                let has_run = |report: &CheckReport| report.counterexample.is_some();
-                // A run would stick to what comes after it.
-                let last = self.checks.last();
-                let gap = last.is_some_and(|last| has_run(last) || has_run(report));
-                let text = report.text_after(&self.checks, self.paints, self.shows_all);
-                if gap { format!("\n{text}") } else { text }
-            }
-            (Format::Text, _) => answer.text(self.paints),
-            (Format::Json, _) => answer.json().map_or_else(String::new, |json| format!("{json}\n")),
-        };
+        let text = self.said(answer, &self.checks);
         if let Answer::Check(report) = answer {
             self.checks.push((**report).clone());
         }
@@ -286,10 +327,7 @@ impl Host for Output {
     }
 
     fn diagnostic(&mut self, diagnostic: &Diagnostic, sources: &SourceMap) {
-        let text = match self.format {
-            Format::Text => render_diagnostic(diagnostic, sources, self.color),
-            Format::Json => format!("{}\n", diagnostic_json(diagnostic, sources)),
-        };
+        let text = self.rendered(diagnostic, sources);
         self.message(&text);
     }
 
@@ -330,6 +368,28 @@ impl Host for Output {
 
     fn give_back_memory(&mut self) {
         memory::give_back();
+    }
+
+    fn last_words(&mut self, answers: &[Answer]) {
+        let (mut words, mut checks) = (String::new(), self.checks.clone());
+        for answer in answers {
+            words.push_str(&self.said(answer, &checks));
+            if let Answer::Check(report) = answer {
+                checks.push((**report).clone());
+            }
+        }
+        if self.format == Format::Text && !answers.is_empty() {
+            words.push_str(&conclusion(&checks));
+        }
+        let message = "the system has no more memory for rwl; the command was stopped";
+        let error = Diagnostic::new(Severity::Error, "out-of-memory", message, None);
+        let message = self.rendered(&error, &SourceMap::default());
+        let is_violated = checks.iter().any(|check| check.verdict == Verdict::Violated);
+        let code = if is_violated { ExitCode::Violated } else { ExitCode::Unknown } as u8;
+        let sink = self.sink();
+        let path = sink.path.as_ref().and_then(|path| CString::new(path.as_os_str().as_bytes()).ok());
+        let file = path.map(|path| (path, !sink.has_written));
+        memory::set_last_words(LastWords { answers: words, file, message, code });
     }
 
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {

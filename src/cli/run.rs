@@ -12,13 +12,13 @@ use super::args::{
     PlanCommand, SearchArgs, When,
 };
 use super::jobs::Portion;
-use super::output::{Output, Style, appendable};
+use super::output::{Output, Style, appendable, cannot_write, unwritable};
 use super::{Activity, Doing, ExitCode, memory, stdin};
-use crate::base::{Cancel, Exceeded};
+use crate::base::{Cancel, Exceeded, SourceMap};
 use crate::check::Counterexample;
 use crate::interp::{
-    AutomatonFormat, CheckRequest, Flow, Interpreter, LayersRequest, STANDARD_INPUT, SearchRequest, Setup,
-    Text,
+    AutomatonFormat, CheckRequest, Flow, Host, Interpreter, LayersRequest, STANDARD_INPUT, SearchRequest,
+    Setup, Text,
 };
 use crate::jobs;
 use crate::repl;
@@ -89,7 +89,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     // Deep terms and long lists are handled by loops, but not everywhere: a large stack is cheap.
     let plan = Arc::new(plan);
-    for bytes in [STACK_BYTES, SMALL_STACK_BYTES] {
+    let large = memory::address_limit().map_or(STACK_BYTES, |all| STACK_BYTES.min(all / 8));
+    for bytes in [large.max(SMALL_STACK_BYTES), SMALL_STACK_BYTES] {
         let plan = plan.clone();
         let thread = std::thread::Builder::new().name("rwl".to_owned()).stack_size(bytes);
         if let Ok(handle) = thread.spawn(move || session(&plan)) {
@@ -125,6 +126,19 @@ struct Plan {
     maude: MaudeFlags,
     /// `rwl run`: neither prompt nor standard input.
     and_exit: bool,
+}
+
+impl Plan {
+    /// As it is called on the command line.
+    fn command(&self) -> &'static str {
+        match &self.job {
+            Job::Commands => "run",
+            Job::Search(_) => "search",
+            Job::Check(_) => "check",
+            Job::Plan(_) | Job::Collect(_) => "plan",
+            Job::Part(_) => "job",
+        }
+    }
 }
 
 /// What to do with the modules of the files.
@@ -164,16 +178,14 @@ fn session(plan: &Plan) -> ExitCode {
     let mut output = match Output::new(common.output.as_deref(), &style, cancel.clone()) {
         Ok(output) => output,
         Err(error) => {
-            let path = common.output.as_deref().unwrap_or("".as_ref()).display();
-            let _ = writeln!(io::stderr(), "error: cannot write {path}: {error}");
-            return ExitCode::BadInput;
+            let path = common.output.as_deref().unwrap_or("".as_ref());
+            return unwritable(plan.command(), common.format, path, &error);
         }
     };
     if let Job::Check(CheckArgs { html: Some(path), .. }) = &plan.job
         && let Err(error) = appendable(path)
     {
-        output.message(&format!("error: cannot write {}: {error}\n", path.display()));
-        return ExitCode::BadInput;
+        return unwritable(plan.command(), common.format, path, &error);
     }
     let (time_is_up, memory_is_up) = (Cancel::default(), Cancel::default());
     let portion = match &plan.job {
@@ -284,7 +296,7 @@ fn session(plan: &Plan) -> ExitCode {
                 if let Some(path) = &check.html
                     && let Err(error) = std::fs::write(path, output.page())
                 {
-                    output.message(&format!("error: cannot write {}: {error}\n", path.display()));
+                    output.diagnostic(&cannot_write(path, &error), &SourceMap::default());
                     interpreter.status.errors += 1;
                 }
             }

@@ -166,7 +166,8 @@ impl Explorer {
             joiner.state(store, &mut hands);
             self.is_joining = false;
         }
-        let step = self.steps.next(&mut self.machine)?;
+        let step =
+            self.steps.next(&mut self.machine).inspect_err(|_| self.steps.note_lengthy(&self.machine))?;
         Ok(step.map(|step| Step { rule: step.rule, to: Target::Term(step.term) }))
     }
 

@@ -136,7 +136,8 @@ impl Model {
 
     /// Chooses the layout of states, unless that has been done, by exploring a few of them.
     pub(super) fn scout(&self) {
-        self.scouting.call_once(|| {
+        // One who failed has left the layout as it was.
+        self.scouting.call_once_force(|_| {
             if !self.is_arranged.swap(true, Ordering::Relaxed) {
                 self.choose_layout();
             }

@@ -7,7 +7,7 @@ use super::{Host, Interpreter};
 use crate::base::{Diagnostic, FileId, Severity, Span, nearest};
 use crate::mixfix::{Grammar, Parsed};
 use crate::module::{Fragment, Module};
-use crate::sorts::{KindId, Tree};
+use crate::sorts::{KindId, Signature, Tree};
 use crate::syntax::tree::{Bubble, ModuleExpr, Token};
 use crate::syntax::{module_expression, tokens};
 
@@ -78,7 +78,17 @@ impl Interpreter {
         argument: Argument,
         kinds: &[KindId],
     ) -> Option<Tree> {
-        let parse = |g: &Grammar, tokens: &Bubble| g.term(&module.signature, &module.vars, tokens, kinds);
+        let parse = |g: &Grammar, tokens: &Bubble| {
+            let (tree, mut diagnostics) = g.term(&module.signature, &module.vars, tokens, kinds);
+            if let ([token], [diagnostic]) = (&tokens[..], &mut diagnostics[..])
+                && diagnostic.code == "bad-token"
+            {
+                // A single token is a constant, not a part of another operator's syntax.
+                let hint = diagnostic.hint.take().filter(|hint| !hint.starts_with("did you mean"));
+                diagnostic.hint = constants_like(&module.signature, kinds, token.name.as_str()).or(hint);
+            }
+            (tree, diagnostics)
+        };
         self.argument(host, module, argument, parse)
     }
 
@@ -134,4 +144,20 @@ impl Interpreter {
             self.say(host, &diagnostic);
         }
     }
+}
+
+/// More would not help.
+const CONSTANTS_MAX: usize = 8;
+
+/// A constant that fits and is called nearly so, or some of those that there are.
+fn constants_like(sig: &Signature, kinds: &[KindId], word: &str) -> Option<String> {
+    let fits = |kind| kinds.is_empty() || kinds.contains(&kind);
+    let constants = sig.ops().filter(|(_, op)| op.arity() == 0 && fits(op.range));
+    let names: Vec<&str> = constants.map(|(_, op)| op.name.as_str()).collect();
+    if let Some(near) = nearest(word, names.iter().copied()) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    let more = if names.len() > CONSTANTS_MAX { ", ..." } else { "" };
+    let some = names[..names.len().min(CONSTANTS_MAX)].join(", ");
+    (!names.is_empty() && !kinds.is_empty()).then(|| format!("constants that could stand here: {some}{more}"))
 }

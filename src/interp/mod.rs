@@ -69,12 +69,19 @@ pub trait Host {
     fn peak_memory(&mut self) -> u64;
     /// Gives memory that is free back to the system.
     fn give_back_memory(&mut self) {}
+    /// What is to be answered should the system have no more memory from here on, when nothing can be prepared.
+    fn last_words(&mut self, _answers: &[Answer]) {}
     /// The contents of a file.
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>>;
     fn is_file(&mut self, path: &Path) -> bool;
     fn is_directory(&mut self, path: &Path) -> bool;
     /// A listing of a directory, with arguments as for the command `ls`.
     fn list(&mut self, directory: &Path, arguments: &str) -> io::Result<String>;
+}
+
+/// What is said of a `=>` condition that was being tried when the work stopped.
+fn lengthy(met: usize) -> String {
+    format!("has met {met} terms by `=>` in one state and was not at its end; it may have none")
 }
 
 /// What follows from an item.
@@ -329,6 +336,20 @@ impl Interpreter {
         }
     }
 
+    /// Does what is asked for by arguments; what cannot be represented ends it, and is told.
+    fn unless_too_large(
+        &mut self,
+        host: &mut dyn Host,
+        work: impl FnOnce(&mut Self, &mut dyn Host) -> Option<()>,
+    ) -> Option<()> {
+        let done = temporal::unless_exceeded(|| work(self, host));
+        done.unwrap_or_else(|what| {
+            self.status.gave_up = true;
+            self.say(host, &Diagnostic::new(Severity::Warning, "too-large", what, None));
+            None
+        })
+    }
+
     /// Executes one item.
     fn execute(&mut self, host: &mut dyn Host, item: Item) -> Flow {
         match item {
@@ -466,6 +487,12 @@ impl Interpreter {
         let mut warning = Diagnostic::new(Severity::Warning, word, message, place).label("stopped");
         if let (Interrupt::Depth, Some(rule)) = (interrupt, self.setup.cancel.blamed()) {
             warning = warning.note(Some(rule), "the condition of this rule needs itself again and again");
+        }
+        if interrupt != Interrupt::Depth
+            && let Some((rule, met)) = self.setup.cancel.lengthy()
+        {
+            warning = warning.note(Some(rule), format!("the condition of this rule {}", lengthy(met)));
+            self.setup.cancel.note_lengthy(None);
         }
         self.say(host, &warning);
         interrupt.text()

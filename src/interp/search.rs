@@ -54,7 +54,11 @@ impl Interpreter {
         // One answer needs no line to separate it.
         (self.declares_only, self.prompt) = (false, true);
         let Some((module, search)) = self.requested(host, request) else { return };
-        self.start_search(host, None, module, search, (request.solutions, request.depth), true);
+        let bounds = (request.solutions, request.depth);
+        self.unless_too_large(host, |me, host| {
+            me.start_search(host, None, module, search, bounds, true);
+            Some(())
+        });
     }
 
     /// Reads the request's texts.
@@ -223,8 +227,16 @@ impl Interpreter {
         start: Time,
     ) {
         let end = limit.map(|limit| searching.count + limit);
+        self.setup.cancel.note_lengthy(None);
         searching.search.watcher = host.progress_channel().map(|show| watcher(show, searching.search.len()));
         let mut interrupted = None;
+        let foresee = |host: &mut dyn Host, report: &Option<SearchReport>| {
+            let reason = Some("the system had no more memory for rwl");
+            let report =
+                report.as_ref().map(|report| SearchReport { is_brief: true, reason, ..report.clone() });
+            host.last_words(report.map(|report| Answer::SearchReport(Box::new(report))).as_slice());
+        };
+        foresee(host, &searching.report);
         while end.is_none_or(|end| searching.count < end) {
             match searching.search.next() {
                 Ok(Some(mut solution)) => {
@@ -247,6 +259,10 @@ impl Interpreter {
                         report.solutions.push(found);
                     }
                     host.answer(&answer);
+                    // Often at first, then rarely, or many solutions would take long.
+                    if searching.report.is_some() && searching.count.is_power_of_two() {
+                        foresee(host, &searching.report);
+                    }
                 }
                 Ok(None) => {
                     searching.is_over = true;
@@ -271,6 +287,7 @@ impl Interpreter {
             host.answer(&Answer::Searched { count: searching.count, any, effort, is_reported });
         }
         self.report_search(host, &mut searching, interrupted, effort.time);
+        host.last_words(&[]);
         self.last = Last::Searching(searching);
     }
 

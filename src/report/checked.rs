@@ -22,6 +22,8 @@ pub struct CheckReport {
     pub is_valid: bool,
     /// Propositions that are never true, if the formula does not say that they never are.
     pub absent: Vec<String>,
+    /// Propositions of the formula that it means the same without; runs do not show where they are true.
+    pub idle: Vec<String>,
     /// Why it is unknown.
     pub reason: Option<String>,
     /// Which runs count: labels of rules that they are fair to.
@@ -119,7 +121,7 @@ impl CheckReport {
         if let Some(why) = self.vacuity() {
             let _ = writeln!(out, "vacuous: {why}");
         }
-        if let Some(note) = self.absence() {
+        for note in self.notes() {
             let _ = writeln!(out, "note: {note}");
         }
         if let Some(reason) = &self.reason {
@@ -174,11 +176,23 @@ impl CheckReport {
             .map(|(kind, labels)| (kind, labels.join(", ")))
     }
 
-    /// What is said of propositions that are never true.
-    pub fn absence(&self) -> Option<String> {
-        let verb = if self.absent.len() == 1 { "is" } else { "are" };
-        (!self.absent.is_empty())
-            .then(|| format!("{} {verb} never true in any reachable state", self.absent.join(", ")))
+    /// What is said of propositions that are never true, or do not matter.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        let said = |props: &[String], one: &str, several: &str| {
+            let what = if props.len() == 1 { one } else { several };
+            (!props.is_empty()).then(|| format!("{} {what}", props.join(", ")))
+        };
+        let absent = said(
+            &self.absent,
+            "is never true in any reachable state",
+            "are never true in any reachable state",
+        );
+        let idle = said(
+            &self.idle,
+            "does not matter: the formula means the same without it",
+            "do not matter: the formula means the same without them",
+        );
+        absent.into_iter().chain(idle)
     }
 
     /// A line for each layer, and one for each state where it ends; those where a violation may have
@@ -231,7 +245,7 @@ impl CheckReport {
         json!({
             "rwl": 1, "command": "check", "name": self.name, "module": self.module, "init": self.init,
             "formula": self.formula, "verdict": self.verdict.text(), "vacuous": self.is_vacuous, "vacuity": self.vacuity(),
-            "never_true": self.absent,
+            "never_true": self.absent, "irrelevant": self.idle,
             "reason": self.reason, "fair_weak": self.fair_weak, "fair_strong": self.fair_strong,
             "states": self.states, "transitions": self.transitions,
             "rewrites": self.rewrites, "seconds": self.time.real.as_secs_f64(),

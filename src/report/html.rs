@@ -44,7 +44,7 @@ fn section(out: &mut String, report: &CheckReport) {
     if let Some(why) = report.vacuity() {
         let _ = writeln!(out, "<p>Vacuous: {why}.</p>");
     }
-    if let Some(note) = report.absence() {
+    for note in report.notes() {
         let _ = writeln!(out, "<p>{}.</p>", escaped(&note));
     }
     for (kind, labels) in report.fairness() {

@@ -66,6 +66,9 @@ pub struct Steps {
     before: u64,
 }
 
+/// A `=>` condition that has met so many terms may be one without end.
+const LENGTHY: usize = 1000;
+
 impl Steps {
     /// Starts with a reduced term.
     pub fn begin(&mut self, machine: &mut Machine, term: Term) {
@@ -130,6 +133,18 @@ impl Steps {
             (self.at, self.rule, self.is_redex) = (self.at + 1, 0, false);
         }
         Ok(None)
+    }
+
+    /// Notes the rule whose `=>` condition kept the machine busy when it was stopped, if one did.
+    #[cold]
+    pub fn note_lengthy(&self, machine: &Machine) {
+        let met = machine.explorations.last().map_or(0, |exploration| exploration.machine.kept.len());
+        if met >= LENGTHY
+            && let Some(rule) = self.rule(machine)
+        {
+            let span = machine.theory.module.rules[rule as usize].attrs.span;
+            machine.cancel.note_lengthy(Some((span, met)));
+        }
     }
 
     /// The rule that is being tried.

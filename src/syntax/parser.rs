@@ -298,15 +298,18 @@ impl<'t> Parser<'t> {
         };
         if begins_other {
             let place = self.stream.token(at - 1).span.after();
-            self.say(
-                Diagnostic::error(
-                    "missing-end",
-                    format!("`{} {}` has no `{end_word}`", keyword.name, name.name),
-                    place,
-                )
+            // A keyword alone stands for the name that is missing.
+            let is_named = name.span != keyword.span;
+            let own = if is_named { format!(" {}", name.name) } else { String::new() };
+            let message = format!("`{}{own}` has no `{end_word}`", keyword.name);
+            let mut error = Diagnostic::error("missing-end", message, place)
                 .label(format!("expected `{end_word}`"))
-                .note(Some(keyword.span.to(name.span)), "it begins here"),
-            );
+                .note(Some(keyword.span.to(name.span)), "it begins here");
+            if !is_named {
+                let over = if in_view { " from A to B" } else { "" };
+                error = error.hint(format!("write `{} NAME{over} is ... {end_word}`", keyword.name));
+            }
+            self.say(error);
         }
         begins_other
     }

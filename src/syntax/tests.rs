@@ -528,6 +528,11 @@ fn modules_end_in_spite_of_mistakes() {
         ],
         "Fmod A<> {sorts S;}\nFmod B<> {sorts T;}\nMod C<> {Rl a => b;}\nreduce: a",
     );
+    check_wrong(
+        "mod",
+        &["1:4 syntax-error unexpected end after `mod`", "1:4 missing-end `mod` has no `endm`"],
+        "Mod mod<> {}",
+    );
     check_wrong("fmod A is sort S .", &["1:19 missing-end `fmod A` has no `endfm`"], "Fmod A<> {sorts S;}");
     check_wrong(
         "fmod A{X : TRIV} is sort S . endfm",

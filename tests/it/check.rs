@@ -1,6 +1,7 @@
 //! `rwl check`, and formulas inside commands.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -514,6 +515,168 @@ fn a_proposition_without_end_spoils_no_other_formula() {
         let reason = object["reason"].as_str().expect("a reason");
         assert!(reason.starts_with("the time limit was reached"), "{reason}");
     }
+}
+
+/// What `ulimit -v` leaves is not enough: each formula still has its line.
+#[test]
+#[cfg(target_os = "linux")]
+fn without_memory_each_formula_has_an_answer() {
+    let specs = concat!(env!("CARGO_MANIFEST_DIR"), "/specs/qlock.rwl");
+    let file = std::env::temp_dir().join(format!("rwl-last-words-{}", std::process::id()));
+    let run = |options: &str| {
+        let script = format!("ulimit -v 250000; exec {RWL} {options} --memory 8G --threads 2");
+        let mut command = Command::new("sh");
+        run(command.args(["-c", &script]), "", std::time::Duration::from_secs(100)).expect("it ends")
+    };
+    let formulas = "--formula lofree --formula \"[] ~ inCs1\" --formula mutex";
+    let check = format!("check {specs} --module QLOCK-CHECK --init init10 {formulas}");
+    for answers in ["", &format!(" --output {}", file.display())] {
+        let output = run(&format!("{check} --format json{answers}"));
+        let said =
+            if answers.is_empty() { text(&output.stdout) } else { text(&std::fs::read(&file).unwrap()) };
+        let objects: Vec<Value> =
+            said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let names: Vec<_> = objects.iter().map(|object| &object["name"]).collect();
+        assert_eq!(names, [&Value::from("lofree"), &Value::Null, &Value::from("mutex")], "{said}");
+        let verdicts: Vec<_> =
+            objects.iter().map(|object| object["verdict"].as_str().unwrap_or("-")).collect();
+        assert!(verdicts[0] == "unknown" && verdicts[2] == "unknown", "{said}");
+        assert!(objects[0]["reason"].as_str().is_some_and(|why| why.contains("no more memory")), "{said}");
+        let code = if verdicts[1] == "violated" { 1 } else { 3 };
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        let error: Value = serde_json::from_str(&text(&output.stderr)).expect("JSON");
+        assert_eq!(error["code"], "out-of-memory");
+    }
+    std::fs::remove_file(&file).expect("it was written");
+    let output = run(&check);
+    let said = text(&output.stdout);
+    assert!(said.matches("reason: the system had no more memory for rwl\n").count() >= 2, "{said}");
+    assert!(said.contains("unknown (lofree, "), "{said}");
+    let search = format!("search {specs} --module QLOCK-CHECK --init init10 --pattern \"{{OCs (cnt: 11)}}\"");
+    let output = run(&format!("{search} --format json"));
+    let report: Value = serde_json::from_str(&text(&output.stdout)).expect("JSON");
+    assert_eq!((output.status.code(), &report["verdict"]), (Some(3), &"unknown".into()));
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told_first() {
+    let spec = lamps("unwritable");
+    for option in ["--html", "--output"] {
+        let (code, objects) = spec.json(&[option, "/dev/null/page"]);
+        assert_eq!((code, objects.len()), (2, 1));
+        assert_eq!((&objects[0]["code"], &objects[0]["command"]), (&"usage".into(), &"check".into()));
+        assert!(objects[0]["message"].as_str().is_some_and(|text| text.contains("/dev/null/page")));
+        let (code, said, errors) = spec.check(&[option, "/dev/null/page"]);
+        assert_eq!((code, said.as_str()), (2, ""));
+        assert!(errors.starts_with("error: cannot write /dev/null/page"), "{errors}");
+    }
+}
+
+/// What cannot be represented is one formula's matter, in a proposition or, in layers, in a rule.
+#[test]
+fn an_element_too_many_spoils_no_other_formula() {
+    let bags = "load model-checker
+mod BAGS is protecting NAT . including MODEL-CHECKER .
+  sort Bag . op a : -> Bag . op __ : Bag Bag -> Bag [assoc comm] . op full : Bag -> Bool . var B : Bag .
+  eq full(B) = full(B B) .
+  op <_> : Nat -> State . var N : Nat . var S : State .
+  rl < N > => < (s N) rem 9 > .
+  ops bad two : -> Prop . eq < 7 > |= bad = full(a) . eq < 2 > |= two = true .
+  ops init late : -> State . eq init = < 0 > . eq late = < 10 > .
+  crl < 20 > => < 21 > if full(a) . rl < 10 > => < 20 > . rl < 10 > => < 0 > . endm\n";
+    let spec = Spec::new("bags", bags);
+    let formulas = ["--formula", "[] ~ bad", "--formula", "[] <> two", "--formula", "[] ~ two"];
+    for layers in ["none", "2"] {
+        let (code, objects) = spec.json(&[&formulas[..], &["--layers", layers]].concat());
+        let verdicts: Vec<_> =
+            objects.iter().map(|object| object["verdict"].as_str().unwrap_or("-")).collect();
+        assert_eq!((code, verdicts), (1, vec!["unknown", "holds", "violated"]), "{layers}");
+        assert!(objects[0]["reason"].as_str().is_some_and(|why| why.contains("in a multiset")));
+    }
+    for threads in ["1", "2"] {
+        let args = ["--init", "late", "--formula", "[] <> two", "--layers", "1", "--threads", threads];
+        let (code, objects) = spec.json(&args);
+        assert_eq!((code, &objects[0]["verdict"]), (3, &"unknown".into()), "{}", objects[0]);
+    }
+}
+
+#[test]
+fn a_condition_without_end_is_named_where_a_limit_is_reached() {
+    let spec = Spec::new(
+        "without-end",
+        "load model-checker
+mod C is protecting NAT . including MODEL-CHECKER .
+  op <_> : Nat -> State . op c : Nat -> Nat . vars N M : Nat .
+  rl c(N) => c(s N) .
+  crl < N > => < s N > if N < 5 /\\ c(N) => c(M) /\\ M == 0 .
+  op p : -> Prop . eq < 9 > |= p = true .
+  op init : -> State . eq init = < 0 > . endm\n",
+    );
+    for args in [&["--memory", "5M"][..], &["--memory", "5M", "--layers", "2"], &["--time", "0.5"]] {
+        let (code, objects) = spec.json(&[&["--formula", "[] ~ p"], args].concat());
+        assert_eq!((code, &objects[0]["verdict"]), (3, &"unknown".into()));
+        let reason = objects[0]["reason"].as_str().expect("a reason");
+        assert!(
+            reason.contains("the condition of the rule at ") && reason.contains(":5 has met "),
+            "{reason}"
+        );
+    }
+    let file = spec.0.to_str().expect("a name in ASCII");
+    let search = rwl(&["search", file, "--memory", "5M"], "");
+    assert!(text(&search.stderr).contains("note: the condition of this rule has met"));
+    // Where nothing of that kind is to blame, it is not mentioned.
+    let (_, objects) = spec.json(&["--formula", "[] ~ p", "--time", "0"]);
+    assert!(!objects[0]["reason"].as_str().expect("a reason").contains("condition"), "{}", objects[0]);
+}
+
+#[test]
+fn an_initial_state_that_there_is_not_has_a_hint() {
+    let spec = lamps("hints");
+    for (init, hint) in [("inti", "did you mean `init`?"), ("nosuch", "could stand here: stuck, init, dead")]
+    {
+        let (code, _, errors) = spec.check(&["--init", init]);
+        assert_eq!(code, 2);
+        assert!(errors.contains(hint), "{errors}");
+    }
+}
+
+/// Runs show where the formula's propositions are true, but for those that it does not need.
+#[test]
+fn propositions_that_do_not_matter_are_named() {
+    let spec = lamps("idle");
+    let idle = |formula: &str| {
+        let (_, objects) = spec.json(&["--formula", formula]);
+        objects[0]["irrelevant"].clone()
+    };
+    assert_eq!(idle("<> lit(1 + 0) /\\ safe"), serde_json::json!([]));
+    // Shown like others where it is nowhere left out.
+    assert_eq!(idle("[] (lit(0) \\/ ~ lit(0)) /\\ <> lit(1)"), serde_json::json!([]));
+    assert_eq!(idle("[] (lit(0) -> True) /\\ <> lit(1)"), serde_json::json!(["lit(0)"]));
+    let (_, said, _) = spec.check(&["--formula", "[] (lit(0) -> True) /\\ <> lit(1)"]);
+    let note = "\nnote: lit(0) does not matter: the formula means the same without it\n";
+    assert!(said.contains(note), "{said}");
+}
+
+/// One formula needs layers, others have an answer long before.
+#[test]
+fn answers_come_in_the_order_of_the_formulas() {
+    let grid = "load model-checker
+mod GRID is protecting NAT . including MODEL-CHECKER .
+  op <_,_> : Nat Nat -> State . vars N M : Nat .
+  crl < N, M > => < s N, M > if N < 200 . crl < N, M > => < N, s M > if M < 200 .
+  ops small computed : -> Prop . op f : Nat Nat -> Bool .
+  eq f(0, M) = false . eq f(s N, M) = f(N, M) .
+  eq < N, M > |= computed = f(N, M) . eq < 2, M > |= small = true .
+  op init : -> State . eq init = < 0, 0 > . endm\n";
+    let spec = Spec::new("ordered", grid);
+    let formulas = ["[]~ computed", "[]~ small", "[]True", "<> small"];
+    let mut args = vec!["--memory", "1M"];
+    formulas.iter().for_each(|formula| args.extend(["--formula", formula]));
+    let (code, objects) = spec.json(&args);
+    assert_eq!(code, 1);
+    assert_eq!(objects.iter().map(|object| &object["formula"]).collect::<Vec<_>>(), formulas);
+    let layers = objects.iter().map(|object| object["layers"].as_array().expect("a list").len());
+    assert_eq!(layers.collect::<Vec<_>>(), [1, 0, 0, 0]);
 }
 
 #[test]

@@ -153,6 +153,25 @@ fn what_cannot_be_done_is_said() {
     assert_eq!((code, objects[0]["verdict"].as_str()), (3, Some("unknown")));
 }
 
+#[test]
+fn a_directory_that_cannot_be_used_is_told_once() {
+    let module = ["--module", "TAS-CHECK", "--layers", "2"];
+    let (code, objects, errors) = check("tas", &[&module[..], &["--checkpoint", "/dev/null/here"]].concat());
+    assert_eq!((code, objects.len()), (2, 0));
+    assert_eq!(errors.matches("\"severity\"").count(), 1, "{errors}");
+    // One of two places is used already: none of them is.
+    let directory = std::env::temp_dir().join(format!("rwl-half-used-{}", std::process::id()));
+    let place = directory.to_str().expect("a name in ASCII");
+    let own = directory.join("claim-2");
+    std::fs::create_dir_all(&own).expect("writable");
+    std::fs::write(own.join("layer-000"), "").expect("writable");
+    let two = ["--formula", "lofree", "--formula", "mutex", "--checkpoint", place];
+    let (code, objects, errors) = check("tas", &[&module[..], &two].concat());
+    assert_eq!((code, objects.len()), (2, 0), "{objects:?}");
+    assert!(errors.contains("claim-2: there is a checkpoint already"), "{errors}");
+    std::fs::remove_dir_all(&directory).expect("it was made");
+}
+
 /// Levels of small systems repeat, so that layers of any depth end.
 #[test]
 fn layers_may_be_very_deep() {

@@ -39,6 +39,19 @@ impl Saving {
         matches!(checkpoint.read(Some(0)), Ok(Some(_)))
     }
 
+    /// Makes the directory and looks whether it can be used, so that this is known before there is anything to save.
+    pub fn prepare(&self) -> Result<(), CheckpointError> {
+        let directory = &self.directory;
+        fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
+        let trial = directory.join("trial");
+        File::create(&trial).and_then(|_| fs::remove_file(&trial)).map_err(|error| io(directory, error))?;
+        let checkpoint = Checkpoint { saving: self.clone(), last: Mutex::new(Instant::now()) };
+        match self.resume || checkpoint.files()?.is_empty() {
+            true => Ok(()),
+            false => Err(CheckpointError::Exists(directory.clone())),
+        }
+    }
+
     /// With the layers as a part of what tells this check from others.
     pub(super) fn with(mut self, layers: &Layers) -> Saving {
         self.identity.extend_from_slice(format!("\n{layers:?}\n").as_bytes());
@@ -62,7 +75,7 @@ pub enum CheckpointError {
 impl fmt::Display for CheckpointError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            CheckpointError::Io(path, text) => write!(f, "{}: {text}", path.display()),
+            CheckpointError::Io(path, text) => write!(f, "cannot use {}: {text}", path.display()),
             CheckpointError::Damaged(path) => write!(f, "{}: the checkpoint is damaged", path.display()),
             CheckpointError::Foreign(path) => {
                 write!(f, "{}: the checkpoint belongs to another module, formula or layering", path.display())
@@ -70,7 +83,7 @@ impl fmt::Display for CheckpointError {
             CheckpointError::Exists(path) => {
                 write!(
                     f,
-                    "{}: there is a checkpoint already; resume it or use another directory",
+                    "{}: there is a checkpoint already; go on with it by --resume, or use another directory",
                     path.display()
                 )
             }

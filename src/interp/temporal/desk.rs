@@ -6,6 +6,7 @@
 //! what is known: a violation in it is one, and some formulas need no more than that.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
@@ -13,7 +14,7 @@ use super::layered::labels;
 use super::request::{Claim, Unread};
 use super::run::Describer;
 use super::vocabulary::undecided;
-use crate::base::{Cancel, Interrupt};
+use crate::base::{Cancel, Exceeded, Interrupt};
 use crate::check::{self, Answer, CheckError, Checker, Fairness, Verdict};
 use crate::graph::{Model, ModelSetup, Stop, System};
 use crate::interp::command::since;
@@ -21,7 +22,7 @@ use crate::interp::pace::Pace;
 use crate::interp::{Host, Interpreter, LineSink};
 use crate::logic::{Formula, Formulas};
 use crate::module::Module;
-use crate::report::{self, CheckReport, Time, check_progress};
+use crate::report::{self, Answer as Said, CheckReport, Time, check_progress};
 use crate::sorts::Tree;
 
 /// Shorter parts of the time are not worth it.
@@ -29,9 +30,19 @@ const PART_MIN: Duration = Duration::from_millis(20);
 /// So long what is known is looked at when the time is up, or a tenth of what was taken before if that is more.
 const LOOK_MIN: Duration = Duration::from_secs(1);
 
+/// Why nothing else could be said.
+const NO_MEMORY: &str = "the system had no more memory for rwl";
+
 /// The first part of the time for a formula whose propositions have to be computed, where there is no limit; the next
 /// is twice as long.
 const TURN: Duration = Duration::from_secs(1);
+
+/// Where the report on a formula will be.
+enum Slot {
+    /// What is said while there is nothing better.
+    Open(Box<CheckReport>),
+    Done(Option<Box<CheckReport>>),
+}
 
 /// Where reports wait for those that come before them.
 pub(super) struct Desk<'m> {
@@ -40,8 +51,10 @@ pub(super) struct Desk<'m> {
     /// What is the same in all.
     blank: CheckReport,
     /// Those that are done, and what is said of them, if anything is.
-    slots: Vec<Option<Option<CheckReport>>>,
+    slots: Vec<Slot>,
     shown: usize,
+    /// The one that is worked on.
+    current: Option<usize>,
 }
 
 impl<'m> Desk<'m> {
@@ -50,7 +63,7 @@ impl<'m> Desk<'m> {
         module: &'m Module,
         setup: &ModelSetup,
         fairness: &Fairness,
-        count: usize,
+        (claims, unread): (&[Claim], &[Unread]),
     ) -> Self {
         let blank = CheckReport {
             module: module.name.to_string(),
@@ -60,28 +73,61 @@ impl<'m> Desk<'m> {
             threads: session.setup.threads,
             ..CheckReport::default()
         };
-        Desk { module, fairness: fairness.clone(), blank, slots: vec![None; count], shown: 0 }
+        let claims = claims.iter().map(|claim| (claim.place, &claim.name, &claim.text));
+        let unread = unread.iter().map(|unread| (unread.place, &unread.name, &unread.text));
+        let mut all: Vec<_> = claims.chain(unread).collect();
+        all.sort_by_key(|(place, ..)| *place);
+        let open = |(_, name, text): (usize, &Option<String>, &String)| {
+            let (name, formula, reason) = (name.clone(), text.clone(), Some(NO_MEMORY.to_owned()));
+            Slot::Open(Box::new(CheckReport { name, formula, reason, ..blank.clone() }))
+        };
+        let slots = all.into_iter().map(open).collect();
+        Desk { module, fairness: fairness.clone(), blank, slots, shown: 0, current: None }
     }
 
     /// Takes a report, and shows those that have waited for it.
     pub fn put(&mut self, host: &mut dyn Host, place: usize, report: Option<CheckReport>) {
-        self.slots[place] = Some(report);
-        while let Some(Some(report)) = self.slots.get_mut(self.shown) {
-            answer(host, report.take());
+        self.current = None;
+        self.slots[place] = Slot::Done(report.map(Box::new));
+        while let Some(Slot::Done(report)) = self.slots.get_mut(self.shown) {
+            if let Some(report) = report.take() {
+                host.answer(&Said::Check(report));
+            }
             self.shown += 1;
+        }
+        self.prepare(host);
+    }
+
+    /// There is none of this one.
+    pub fn give_up(&mut self, host: &mut dyn Host, place: usize, why: &str) {
+        if let Slot::Open(report) = &self.slots[place] {
+            let (reason, peak_memory) = (Some(why.to_owned()), host.peak_memory());
+            let report = CheckReport { reason, peak_memory, ..(**report).clone() };
+            self.put(host, place, Some(report));
         }
     }
 
-    /// Shows what is there.
-    pub fn finish(&mut self, host: &mut dyn Host) {
-        let waiting = self.slots[self.shown..].iter_mut().filter_map(Option::take).flatten();
-        waiting.for_each(|report| answer(host, Some(report)));
+    fn is_open(&self, place: usize) -> bool {
+        matches!(self.slots[place], Slot::Open(_))
     }
-}
 
-fn answer(host: &mut dyn Host, report: Option<CheckReport>) {
-    if let Some(report) = report {
-        host.answer(&report::Answer::Check(Box::new(report)));
+    /// Has all that is not shown yet said if there is no more memory.
+    pub fn prepare(&self, host: &mut dyn Host) {
+        let report = |slot: &Slot| match slot {
+            Slot::Open(report) | Slot::Done(Some(report)) => Some(Said::Check(report.clone())),
+            Slot::Done(None) => None,
+        };
+        host.last_words(&self.slots[self.shown..].iter().filter_map(report).collect::<Vec<_>>());
+    }
+
+    /// Shows what is there.
+    pub fn finish(self, host: &mut dyn Host) {
+        for slot in self.slots.into_iter().skip(self.shown) {
+            if let Slot::Done(Some(report)) = slot {
+                host.answer(&Said::Check(report));
+            }
+        }
+        host.last_words(&[]);
     }
 }
 
@@ -110,6 +156,7 @@ impl Interpreter {
         let rang = alarm.is_some_and(Alarm::stop) && has_more;
         if rang {
             self.setup.cancel.clear();
+            self.setup.cancel.note_lengthy(None);
         }
         rang
     }
@@ -130,8 +177,35 @@ impl Interpreter {
     }
 
     /// Checks the claims on the whole state space. If they may be divided, it ends when the memory is not enough
-    /// and returns those that are not decided.
+    /// and returns those that are not decided. One that leads to what cannot be represented leaves the others to a
+    /// model that has never seen it.
     pub(super) fn check_claims(
+        &mut self,
+        host: &mut dyn Host,
+        desk: &mut Desk,
+        setup: &ModelSetup,
+        mut claims: Vec<Claim>,
+        formulas: &mut Formulas,
+        may_divide: bool,
+    ) -> Vec<Claim> {
+        while !claims.is_empty() {
+            let own = claims.clone();
+            let check = || self.check_on_one_model(host, desk, setup.clone(), own, formulas, may_divide);
+            match unless_exceeded(check) {
+                Ok(rest) => return rest,
+                Err(what) => {
+                    self.status.stopped = true;
+                    let current = desk.current;
+                    let is_lost = |claim: &&Claim| current.is_none_or(|place| claim.place == place);
+                    claims.iter().filter(is_lost).for_each(|claim| desk.give_up(host, claim.place, what));
+                    claims.retain(|claim| desk.is_open(claim.place));
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn check_on_one_model(
         &mut self,
         host: &mut dyn Host,
         desk: &mut Desk,
@@ -173,6 +247,7 @@ impl Interpreter {
         let mut closed: Option<Closed> = None;
         while let Some(mut task) = open.pop_front() {
             let (start, before) = (host.time(), model.rewrites());
+            desk.current = Some(task.claim.place);
             if let Some(show) = host.progress_channel() {
                 checker.watch(watcher(show));
             }
@@ -230,6 +305,7 @@ impl Interpreter {
                 rewrites: claim.rewrites + rewrites,
                 time,
                 peak_memory: host.peak_memory(),
+                idle: claim.idle,
                 absent: answer.absent.iter().map(|prop| props[prop.index()].clone()).collect(),
                 ..desk.blank.clone()
             };
@@ -271,6 +347,14 @@ impl Task {
         self.rewrites += rewrites;
         self.time = Time { cpu: self.time.cpu + cpu, real: self.time.real + real };
     }
+}
+
+/// What the work gives, or what was met that cannot be represented.
+pub fn unless_exceeded<T>(work: impl FnOnce() -> T) -> Result<T, &'static str> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast_ref() {
+        Some(&Exceeded(what)) => what,
+        None => resume_unwind(payload),
+    })
 }
 
 /// Nothing more is explored.

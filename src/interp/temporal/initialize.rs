@@ -331,7 +331,7 @@ fn stable_or_until(written: Written) -> Result<Promised, Diagnostic> {
 
 /// A claim made of what is written.
 fn made(written: &Written, formula: Formula, text: String) -> Claim {
-    Claim { name: None, text, formula, rewrites: written.claim.rewrites, place: 0 }
+    Claim { name: None, text, formula, rewrites: written.claim.rewrites, idle: Vec::new(), place: 0 }
 }
 
 /// A part of a formula, in parentheses if it has parts itself.

@@ -1,14 +1,17 @@
 //! `rwl check --layers`: formulas checked in layers, each on its own, with checkpoints.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use super::desk::{Desk, unless_exceeded};
 use super::request::Claim;
 use super::run::{Describer, Planted};
 use super::vocabulary::undecided;
 use crate::base::{Diagnostic, Severity};
-use crate::check::layers::{self, Division, Layers, Options, Progress, Reason, Saving, Verdict};
+use crate::check::layers::{
+    self, CheckpointError, Division, Layers, Options, Progress, Reason, Saving, Verdict,
+};
 use crate::check::{self, CheckError, Fairness};
 use crate::graph::{Model, ModelSetup, Regions, RuleId, Stop};
 use crate::interp::command::since;
@@ -16,7 +19,7 @@ use crate::interp::pace::Pace;
 use crate::interp::{Host, Interpreter, LineSink};
 use crate::logic::Formulas;
 use crate::module::Module;
-use crate::report::{self, Answer, CheckReport, End, Time, layers_progress, show};
+use crate::report::{self, CheckReport, End, Time, layers_progress, show};
 use crate::sorts::Tree;
 use rayon::ThreadPool;
 
@@ -64,6 +67,7 @@ impl Interpreter {
     pub(super) fn check_in_layers(
         &mut self,
         host: &mut dyn Host,
+        desk: &mut Desk,
         module: &Arc<Module>,
         setup: ModelSetup,
         request: &LayersRequest,
@@ -79,59 +83,66 @@ impl Interpreter {
                 format!("{}: there is no checkpoint yet, so this is the start", directory.display());
             self.say(host, &Diagnostic::new(Severity::Advisory, "checkpoint", message, None));
         }
+        let mut savings = Vec::new();
         for (number, claim) in claims.iter().enumerate() {
-            let saving = request.checkpoint.as_ref().map(|all| {
-                let own = |number: usize| all.join(format!("claim-{number}"));
-                let directory = if claims.len() == 1 { all.clone() } else { own(number + 1) };
-                let identity = self.identity(module, &setup, fairness, claim).into_bytes();
-                let resume = request.resume;
-                let saving = Saving { directory, resume, identity, interval: SAVE_INTERVAL };
-                // It may have been saved together with other formulas.
-                let others = (1..).map(own).take_while(|directory| host.is_directory(directory));
-                let mut places = [saving.directory.clone(), all.clone()].into_iter().chain(others);
-                match places.find(|place| resume && saving.is_at(place, &request.layers)) {
-                    Some(directory) => Saving { directory, ..saving },
-                    // Its place may be another formula's.
-                    None if resume && claims.len() > 1 && host.is_directory(&saving.directory) => {
-                        let free = (1..).map(own).find(|directory| !host.is_directory(directory));
-                        Saving {
-                            directory: free.expect("there are fewer directories than numbers"),
-                            ..saving
-                        }
-                    }
-                    None => saving,
-                }
-            });
+            let Some(all) = &request.checkpoint else { break };
+            let identity = self.identity(module, &setup, fairness, claim).into_bytes();
+            let saving = saving(host, request, all, identity, (claims.len() > 1).then_some(number + 1));
+            // Each formula needs its place, so without one nothing is begun.
+            if let Err(error) = saving.prepare() {
+                return self.checkpoint_failed(host, &error);
+            }
+            savings.push(saving);
+        }
+        let mut savings = savings.into_iter();
+        for claim in claims {
+            let saving = savings.next();
             let model = layered_model(&setup);
             ask(&model, formulas, claim);
             let work =
                 LayeredWork { module, setup: &setup, fairness, claim, model: &model, start: host.time() };
-            let (layers, mut division) = (request.layers.clone(), Division::default());
-            let result = self.in_layers(host, &work, formulas, |model, pool, formulas, options| {
-                let options = Options { layers, saving, ..options };
-                match layers::go_on(model, pool, formulas, claim.formula, &mut division, options) {
-                    Err(layers::Error::Check(CheckError::Translate(error))) => Ok(layers::Answer {
-                        verdict: Verdict::Unknown(Reason::Stopped(Stop::Failed(undecided(&error)))),
-                        is_vacuous: false,
-                        layers: Vec::new(),
-                        splits: 0,
-                        automaton: 0,
-                        states: 0,
-                        transitions: 0,
-                        hits: 0,
-                    }),
-                    result => result,
+            let layers = request.layers.clone();
+            match unless_exceeded(|| self.check_layered(host, &work, layers, saving, formulas)) {
+                Ok(report) => desk.put(host, claim.place, report),
+                Err(what) => {
+                    self.status.stopped = true;
+                    desk.give_up(host, claim.place, what);
                 }
-            });
-            if let Some(answer) = result {
-                let mut report = self.layered_report(host, &work, formulas, answer);
-                if self.is_verbose {
-                    report.ends = self.ends(&work, formulas, &division);
-                }
-                host.answer(&Answer::Check(Box::new(report)));
             }
         }
         self.setup.cancel.clear();
+    }
+
+    fn check_layered(
+        &mut self,
+        host: &mut dyn Host,
+        work: &LayeredWork,
+        layers: Layers,
+        saving: Option<Saving>,
+        formulas: &mut Formulas,
+    ) -> Option<CheckReport> {
+        let mut division = Division::default();
+        let answer = self.in_layers(host, work, formulas, |model, pool, formulas, options| {
+            let options = Options { layers, saving, ..options };
+            match layers::go_on(model, pool, formulas, work.claim.formula, &mut division, options) {
+                Err(layers::Error::Check(CheckError::Translate(error))) => Ok(layers::Answer {
+                    verdict: Verdict::Unknown(Reason::Stopped(Stop::Failed(undecided(&error)))),
+                    is_vacuous: false,
+                    layers: Vec::new(),
+                    splits: 0,
+                    automaton: 0,
+                    states: 0,
+                    transitions: 0,
+                    hits: 0,
+                }),
+                result => result,
+            }
+        })?;
+        let mut report = self.layered_report(host, work, formulas, answer);
+        if self.is_verbose {
+            report.ends = self.ends(work, formulas, &division);
+        }
+        Some(report)
     }
 
     /// The states where layers end; none if they cannot be made any more.
@@ -181,7 +192,7 @@ impl Interpreter {
             Ok(result) => return Some(result),
             Err(layers::Error::Check(error)) => self.check_failed(host, &error),
             Err(layers::Error::Checkpoint(error)) => {
-                self.say(host, &Diagnostic::new(Severity::Error, "checkpoint", error.to_string(), None));
+                self.checkpoint_failed(host, &error);
             }
             Err(layers::Error::Foreign) => {
                 let message = "what is to be searched belongs to another module, formula or version of rwl";
@@ -189,6 +200,10 @@ impl Interpreter {
             }
         }
         None
+    }
+
+    fn checkpoint_failed(&mut self, host: &mut dyn Host, error: &CheckpointError) {
+        self.say(host, &Diagnostic::new(Severity::Error, "checkpoint", error.to_string(), None));
     }
 
     /// What there is to say about an answer.
@@ -205,6 +220,7 @@ impl Interpreter {
             module: module.name.to_string(),
             init: self.print(module, &setup.initial),
             formula: claim.text.clone(),
+            idle: claim.idle.clone(),
             method: Some(Method::Native.text()),
             layers: depths(&answer.layers),
             states: answer.states,
@@ -255,6 +271,33 @@ impl Interpreter {
             Reason::Divided => "the final layer has not been checked".to_owned(),
         }
     }
+}
+
+/// Where what is done for a claim is saved, in a directory of its own if it has a number.
+fn saving(
+    host: &mut dyn Host,
+    request: &LayersRequest,
+    all: &Path,
+    identity: Vec<u8>,
+    number: Option<usize>,
+) -> Saving {
+    let resume = request.resume;
+    let own = |number: usize| all.join(format!("claim-{number}"));
+    let directory = number.map_or_else(|| all.to_owned(), own);
+    let saving = Saving { directory, resume, identity, interval: SAVE_INTERVAL };
+    // It may have been saved together with other formulas.
+    let others = (1..).map(own).take_while(|directory| host.is_directory(directory));
+    let mut places = [saving.directory.clone(), all.to_owned()].into_iter().chain(others);
+    if let Some(directory) = places.find(|place| resume && saving.is_at(place, &request.layers)) {
+        return Saving { directory, ..saving };
+    }
+    drop(places);
+    // Its place may be another formula's.
+    if resume && number.is_some() && host.is_directory(&saving.directory) {
+        let free = (1..).map(own).find(|directory| !host.is_directory(directory));
+        return Saving { directory: free.expect("there are fewer directories than numbers"), ..saving };
+    }
+    saving
 }
 
 /// A claim that is being checked.

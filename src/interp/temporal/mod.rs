@@ -16,6 +16,8 @@ mod solver;
 mod soup;
 mod vocabulary;
 
+pub(super) use desk::unless_exceeded;
+
 pub use apart::{Elsewhere, Open, Planned, Searched};
 pub use function::{Note, Temporal};
 pub use layered::{LayersRequest, Method};

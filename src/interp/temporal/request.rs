@@ -11,7 +11,7 @@ use super::vocabulary::{Vocabulary, reason};
 use crate::base::{Diagnostic, Interrupt, Severity, Span};
 use crate::check::{CheckError, Fairness};
 use crate::graph::{ModelSetup, RuleId, Stop};
-use crate::interp::{Host, Interpreter};
+use crate::interp::{Host, Interpreter, lengthy};
 use crate::logic::{Formula, Formulas, PROPS_MAX, PropId, SizeLimits, dot, hoa, simplify};
 use crate::module::Module;
 use crate::report::Answer;
@@ -46,6 +46,7 @@ pub enum AutomatonFormat {
 }
 
 /// A formula to check.
+#[derive(Clone)]
 pub(super) struct Claim {
     /// The constant that stands for it.
     pub name: Option<String>,
@@ -53,6 +54,8 @@ pub(super) struct Claim {
     pub formula: Formula,
     /// How many rewrites its normal form took.
     pub rewrites: u64,
+    /// Propositions that were written and are not needed to decide it.
+    pub idle: Vec<String>,
     /// Which of all that are asked for.
     pub place: usize,
 }
@@ -78,9 +81,10 @@ impl Interpreter {
     /// Checks formulas and reports on each.
     pub fn check_once(&mut self, host: &mut dyn Host, request: &CheckRequest) {
         self.declares_only = false;
+        self.setup.cancel.note_lengthy(None);
         if let Some(module) = self.module_argument(host, request.module.as_deref()) {
             // Interrupts have been told, errors as well.
-            let _ = self.check_module(host, request, &module);
+            let _ = self.unless_too_large(host, |me, host| me.check_module(host, request, &module));
         }
     }
 
@@ -107,14 +111,15 @@ impl Interpreter {
             }
             return Some(());
         }
-        let mut desk = Desk::new(self, module, &setup, &fairness, claims.len() + unread.len());
+        let mut desk = Desk::new(self, module, &setup, &fairness, (&claims, &unread));
+        desk.prepare(host);
         for unread in &unread {
             let report = self.unread(host, &desk, unread);
             desk.put(host, unread.place, report);
         }
         if request.layers.as_ref().is_none_or(LayersRequest::is_whole_first) {
             let may_divide = request.layers.is_some();
-            claims = self.check_claims(host, &mut desk, setup.clone(), claims, &mut formulas, may_divide);
+            claims = self.check_claims(host, &mut desk, &setup, claims, &mut formulas, may_divide);
             if !claims.is_empty() {
                 // The whole does not fit.
                 host.give_back_memory();
@@ -122,10 +127,10 @@ impl Interpreter {
                 self.setup.cancel.clear();
             }
         }
-        desk.finish(host);
         if let Some(layers) = &request.layers {
-            self.check_in_layers(host, module, setup, layers, &fairness, &claims, &mut formulas);
+            self.check_in_layers(host, &mut desk, module, setup, layers, &fairness, &claims, &mut formulas);
         }
+        desk.finish(host);
         Some(())
     }
 
@@ -250,7 +255,16 @@ impl Interpreter {
             let known = props.len();
             let negated = vocabulary.connectives.read(&negated, &mut formulas, &mut props);
             let formula = formulas.negated(negated);
-            claims.push(Claim { name, text, formula, rewrites: machine.rewrites, place });
+            let (needed, rewrites) = (formulas.props(formula), machine.rewrites);
+            let is_idle = |prop: &Tree, machine: &mut Machine| {
+                // One that is written in another way, or stands for a formula, is none of these.
+                let is_normal = machine.reduce(prop).is_ok_and(|term| machine.to_tree(term) == *prop);
+                is_normal && needed.iter().all(|needed| props[needed.index()] != *prop)
+            };
+            let mut written = vocabulary.props_in(module, self.definition(module, &tree).unwrap_or(&tree));
+            written.retain(|prop| is_idle(prop, &mut machine));
+            let idle = written.iter().map(|prop| self.print(module, prop)).collect();
+            claims.push(Claim { name, text, formula, rewrites, idle, place });
             for prop in &props[known..] {
                 match vocabulary.is_formula(&mut machine, prop) {
                     Ok(true) => self.warn_of_undefined(host, module, vocabulary, prop),
@@ -313,9 +327,24 @@ impl Interpreter {
                 let (line, _) = self.sources.line_column(rule.file, rule.start);
                 format!("{}, in the rule at {}:{line}", reason(stop), self.sources.name(rule.file))
             }
-            Stop::Interrupted(interrupt) => reason(&Stop::Interrupted(self.reason(*interrupt))),
+            Stop::Interrupted(interrupt) => {
+                let interrupt = self.reason(*interrupt);
+                match self.lengthy_condition() {
+                    Some((place, text)) => {
+                        format!("{}; the condition of the rule at {place} {text}", interrupt.text())
+                    }
+                    None => reason(&Stop::Interrupted(interrupt)),
+                }
+            }
             stop => reason(stop),
         }
+    }
+
+    /// Where the rule is of which a `=>` condition was being tried when the work stopped, and what to say of it.
+    fn lengthy_condition(&self) -> Option<(String, String)> {
+        let (rule, met) = self.setup.cancel.lengthy()?;
+        let (line, _) = self.sources.line_column(rule.file, rule.start);
+        Some((format!("{}:{line}", self.sources.name(rule.file)), lengthy(met)))
     }
 
     pub(super) fn check_failed(&mut self, host: &mut dyn Host, error: &CheckError) {

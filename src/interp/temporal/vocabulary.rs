@@ -43,6 +43,27 @@ impl Vocabulary {
         })
     }
 
+    /// The propositions in a formula as it is written, each once.
+    pub fn props_in(&self, module: &Module, tree: &Tree) -> Vec<Tree> {
+        let (sig, mut props) = (&module.signature, Vec::new());
+        let Some(&sort) = sig.op(self.satisfies).decls.first().and_then(|decl| decl.domain.get(1)) else {
+            return props;
+        };
+        let mut work = vec![tree.root()];
+        while let Some(at) = work.pop() {
+            let op = tree.node(at).op().map(|op| sig.op(op));
+            if op.is_some_and(|op| op.decls.iter().all(|decl| sig.sorts.leq(decl.range, sort))) {
+                let prop = tree.subtree(at);
+                if !props.contains(&prop) {
+                    props.push(prop);
+                }
+            } else {
+                work.extend(tree.args(at).into_iter().rev());
+            }
+        }
+        props
+    }
+
     /// The sort of formulas.
     pub fn formula_sort(&self, module: &Module) -> SortId {
         module.signature.op(self.connectives.until).decls[0].range
