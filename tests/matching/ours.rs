@@ -44,6 +44,7 @@ impl<'w> Problem<'w> {
             slot: &|var| world.slot(var),
             bound,
             needed,
+            read: None,
             extension,
             fresh: &mut || {
                 slots += 1;
