@@ -386,20 +386,21 @@ impl<'a> Chart<'a> {
         } else {
             // The latest comes first, or last if it is complete with this phrase: so it is in Maude, and it
             // decides which of several readings is chosen.
-            let mut latest: Option<Option<Waiter>> = None;
-            for i in (0..self.waiters[start as usize].len()).rev() {
-                let waiter = self.waiters[start as usize][i];
-                if waiter.nt == nt && waiter.bound >= prec {
-                    if latest.is_none() && self.is_last(&waiter) && !self.is_begun_before(start, nt) {
-                        latest = Some(Some(waiter));
-                    } else {
-                        latest.get_or_insert(None);
+            let awaits = |waiter: &Waiter| waiter.nt == nt && waiter.bound >= prec;
+            let waiters = &self.waiters[start as usize];
+            if let Some(latest) = waiters.iter().rposition(awaits) {
+                let comes_last = waiters[..latest].iter().any(awaits)
+                    && self.is_last(&waiters[latest])
+                    && !self.is_begun_before(start, nt);
+                for i in (0..latest + usize::from(!comes_last)).rev() {
+                    let waiter = self.waiters[start as usize][i];
+                    if awaits(&waiter) {
                         self.advance(waiter, phrase, position);
                     }
                 }
-            }
-            if let Some(Some(waiter)) = latest {
-                self.advance(waiter, phrase, position);
+                if comes_last {
+                    self.advance(self.waiters[start as usize][latest], phrase, position);
+                }
             }
         }
         // Productions that begin with it.
@@ -506,12 +507,12 @@ impl<'a> Chart<'a> {
         if self.expected.is_some() {
             return None;
         }
-        let mut may_begin = self.may_begin(cache, start, nt, prec);
         let is_statement = first.1 > self.grammar.extra(Extra::Goal);
-        if may_begin && is_statement && first.1 != self.grammar.extra(Extra::Match) {
-            return Some(Top::new(first, true));
+        if is_statement && first.1 != self.grammar.extra(Extra::Match) {
+            return self.may_begin(cache, start, nt, prec).then(|| Top::new(first, true));
         }
         let mut top = self.top(cache, first.0, first.1, first.2)?;
+        let mut may_begin = self.may_begin(cache, start, nt, prec);
         top.is_late |= may_begin;
         if top.is_late && top.steps < LONG {
             let (mut at, mut steps) = ((start, nt, prec), 0);
