@@ -121,6 +121,8 @@ pub(super) struct Chart<'a> {
     pub waiters: Vec<Vec<Waiter>>,
     /// Was the token before this position a parenthesis that may enclose a term?
     parens: Vec<bool>,
+    /// Where the parentheses begin that stand between a position and what is awaited.
+    outer: Vec<u32>,
     /// The set of wanted nonterminals at each position, `NONE` where nothing is.
     wanted: Vec<u32>,
     arrivals: Vec<Vec<Arrival>>,
@@ -202,6 +204,7 @@ impl<'a> Chart<'a> {
             other_links: Vec::new(),
             waiters: vec![Vec::new(); n + 1],
             parens: vec![false; n + 2],
+            outer: (0..=n as u32).collect(),
             wanted: vec![NONE; n + 1],
             arrivals: vec![Vec::new(); n + 1],
             ends: vec![0; n + 2],
@@ -651,6 +654,9 @@ impl<'a> Chart<'a> {
             }
         }
         if self.parens[position] {
+            if self.waiters[position].is_empty() {
+                self.outer[position] = self.outer[position - 1];
+            }
             base.push((NONE - self.wanted[position - 1], 0));
         }
         if base.is_empty() {
@@ -731,10 +737,7 @@ impl<'a> Chart<'a> {
     /// experiments show: what came to be awaited last comes first, the rest from the last kind down,
     /// and each parenthesis turns the order round.
     fn call_order(&self, position: usize) -> Vec<Nt> {
-        let mut at = position;
-        while self.parens[at] && self.waiters[at].is_empty() {
-            at -= 1;
-        }
+        let at = self.outer[position] as usize;
         let mut order: Vec<Nt> = Vec::new();
         for waiter in &self.waiters[at] {
             if !order.contains(&waiter.nt) {

@@ -263,7 +263,7 @@ fn misplaced_note(chart: &mut Chart, at: u32) -> Option<String> {
         phrase.nt < grammar.kinds && !waiters.is_empty() && waiters.iter().all(|w| w.nt != phrase.nt)
     })?;
     let start = chart.phrases[found as usize].start;
-    let waiter = chart.waiters[start as usize].iter().find(|w| w.nt < grammar.kinds)?;
+    let waiter = chart.waiters[start as usize].iter().rev().find(|w| w.nt < grammar.kinds)?;
     let (production, wanted) = (chart.items[waiter.item as usize].production, waiter.nt);
     Some(kinds_text(chart, found, production, wanted))
 }
