@@ -49,6 +49,12 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.chart.tokens[start as usize].span.to(self.chart.tokens[end as usize - 1].span)
     }
 
+    /// The tree of the term that a command wanted.
+    pub fn goal(&mut self, root: u32) -> Tree {
+        let term = self.parts(root).phrases[0];
+        self.tree(term)
+    }
+
     /// The tree of a phrase that is a term.
     pub fn tree(&mut self, root: u32) -> Tree {
         let mut tree = Tree::default();

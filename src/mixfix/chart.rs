@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::grammar::{Cache, Grammar, Meaning, Nt, Symbol};
+use super::grammar::{Cache, Extra, Grammar, Meaning, Nt, Symbol};
 use super::leaf::{Leaf, Leaves, is_open, sort_at};
 use crate::sorts::Signature;
 use crate::syntax::tree::Token;
@@ -95,6 +95,14 @@ struct Top {
     skipped: u32,
     /// Could a phrase on the way have begun a production?
     is_late: bool,
+    /// How many phrases are jumped over, the first one included.
+    steps: u32,
+}
+
+impl Top {
+    fn new((start, nt, prec): (u32, Nt, u8), is_late: bool) -> Top {
+        Top { start, nt, prec, skipped: 0, is_late, steps: 1 }
+    }
 }
 
 pub(super) struct Chart<'a> {
@@ -113,6 +121,8 @@ pub(super) struct Chart<'a> {
     pub waiters: Vec<Vec<Waiter>>,
     /// Was the token before this position a parenthesis that may enclose a term?
     parens: Vec<bool>,
+    /// Where the parentheses begin that stand between a position and what is awaited.
+    outer: Vec<u32>,
     /// The set of wanted nonterminals at each position, `NONE` where nothing is.
     wanted: Vec<u32>,
     arrivals: Vec<Vec<Arrival>>,
@@ -194,6 +204,7 @@ impl<'a> Chart<'a> {
             other_links: Vec::new(),
             waiters: vec![Vec::new(); n + 1],
             parens: vec![false; n + 2],
+            outer: (0..=n as u32).collect(),
             wanted: vec![NONE; n + 1],
             arrivals: vec![Vec::new(); n + 1],
             ends: vec![0; n + 2],
@@ -207,10 +218,18 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Fills the chart; `goals` are what the whole is to be. Gives the phrases that are one of
-    /// them and cover all tokens.
-    pub fn run(&mut self, cache: &mut Cache, goals: &[Nt]) -> Vec<u32> {
+    /// Fills the chart; `goals` are what the whole is to be: kinds, or something else. Gives the phrase that
+    /// covers all tokens, an [`Extra::Goal`] for kinds.
+    pub fn run(&mut self, cache: &mut Cache, goals: &[Nt]) -> Option<u32> {
         let n = self.tokens.len();
+        let mut goal = goals.first().copied()?;
+        if goal < self.grammar.kinds {
+            goal = self.grammar.extra(Extra::Goal);
+            for &nt in goals {
+                let item = self.new_item(self.grammar.goals + nt, 0);
+                self.waiters[0].push(Waiter { nt, bound: super::form::ANY, item, dot: 0 });
+            }
+        }
         for position in 0..=n {
             self.item_marks.clear();
             self.phrase_marks.clear();
@@ -245,15 +264,13 @@ impl<'a> Chart<'a> {
                     self.found(top.nt, top.prec, top.start, position, how);
                 }
             }
-            self.scan(cache, position, if position == 0 { goals } else { &[] });
+            self.scan(cache, position, if position == 0 { Some(goal) } else { None });
         }
         self.ends[n + 1] = self.phrases.len() as u32;
-        self.ending_at(n)
-            .filter(|&p| {
-                let phrase = &self.phrases[p as usize];
-                phrase.start == 0 && goals.contains(&phrase.nt)
-            })
-            .collect()
+        self.ending_at(n).find(|&p| {
+            let phrase = &self.phrases[p as usize];
+            phrase.start == 0 && phrase.nt == goal
+        })
     }
 
     /// The phrases that end at a position.
@@ -363,22 +380,29 @@ impl<'a> Chart<'a> {
         }
         // Items that await it. The list of an earlier position does not change any more.
         if let Some(top) = self.chain(cache, start, nt, prec, position) {
-            // Of two readings the first one found is chosen. Maude, too, jumps over phrases that only one item
-            // awaits; but for it those that begin with such a phrase are among these items.
+            // Of two readings the first one found is chosen.
             if top.is_late {
                 self.late.push((top, How::Chain(phrase)));
             } else {
                 self.found(top.nt, top.prec, top.start, position, How::Chain(phrase));
             }
         } else {
-            // The latest comes first, as in Maude; this decides which of two readings is chosen.
-            for i in (0..self.waiters[start as usize].len()).rev() {
-                let waiter = self.waiters[start as usize][i];
-                if waiter.nt == nt && waiter.bound >= prec {
-                    let Item { production, origin, .. } = self.items[waiter.item as usize];
-                    if let Some(item) = self.item(production, waiter.dot + 1, origin, waiter.item, phrase) {
-                        self.step(item, waiter.dot + 1, position);
+            // The latest comes first, or last if it is complete with this phrase: so it is in Maude, and it
+            // decides which of several readings is chosen.
+            let awaits = |waiter: &Waiter| waiter.nt == nt && waiter.bound >= prec;
+            let waiters = &self.waiters[start as usize];
+            if let Some(latest) = waiters.iter().rposition(awaits) {
+                let comes_last = waiters[..latest].iter().any(awaits)
+                    && self.is_last(&waiters[latest])
+                    && !self.is_begun_before(start, nt);
+                for i in (0..latest + usize::from(!comes_last)).rev() {
+                    let waiter = self.waiters[start as usize][i];
+                    if awaits(&waiter) {
+                        self.advance(waiter, phrase, position);
                     }
+                }
+                if comes_last {
+                    self.advance(self.waiters[start as usize][latest], phrase, position);
                 }
             }
         }
@@ -401,23 +425,27 @@ impl<'a> Chart<'a> {
         }
     }
 
+    /// Begins productions with a phrase. Where several are wanted their results decide the order in which
+    /// Maude comes to them; those that end with a phrase wait for it in that order, and the latest goes on first.
     fn enter_all(&mut self, cache: &Cache, productions: &[u32], phrase: u32, position: usize) {
+        let start = self.phrases[phrase as usize].start;
         let result = |production: u32| self.grammar.productions[production as usize].nt;
-        let wanted = |nt: Nt| self.allows(cache, self.phrases[phrase as usize].start, nt, 0);
-        let closed =
-            |production: &u32| matches!(self.grammar.rhs(*production).last(), Some(Symbol::Token(_)));
-        let first = productions.iter().map(|&p| result(p)).find(|&nt| wanted(nt));
-        if productions.iter().any(|&p| Some(result(p)) != first && wanted(result(p)) && closed(&p)) {
-            let order = self.call_order(self.phrases[phrase as usize].start as usize);
-            let mut sorted = productions.to_vec();
-            sorted.sort_by_key(|&p| order.iter().position(|&nt| nt == result(p)));
-            for production in sorted {
-                self.enter(cache, production, phrase, position);
-            }
-        } else {
+        let is_wanted = |&production: &u32| self.allows(cache, start, result(production), 0);
+        if productions.len() < 2 || productions.iter().filter(|&p| is_wanted(p)).nth(1).is_none() {
             for &production in productions {
                 self.enter(cache, production, phrase, position);
             }
+            return;
+        }
+        let order = self.call_order(start as usize);
+        let is_open =
+            |production: u32| matches!(self.grammar.rhs(production).last(), Some(Symbol::Phrase { .. }));
+        let (mut sorted, closed): (Vec<u32>, Vec<u32>) = productions.iter().partition(|&&p| is_open(p));
+        sorted.reverse();
+        sorted.extend(closed);
+        sorted.sort_by_key(|&p| order.iter().position(|&nt| nt == result(p)));
+        for production in sorted {
+            self.enter(cache, production, phrase, position);
         }
     }
 
@@ -472,12 +500,31 @@ impl<'a> Chart<'a> {
 
     /// If exactly one item awaits this phrase, as its last symbol, and so on upwards for at least
     /// two steps, and nothing on the way can begin a production: the end of that chain.
+    ///
+    /// Maude, too, jumps over phrases that only one item awaits; but for it those that begin with such a phrase
+    /// are among these items, whatever token comes next. So here a chain ends at such a phrase, unless it is
+    /// long. In statements such a phrase comes after all others that end with it.
     fn chain(&mut self, cache: &Cache, start: u32, nt: Nt, prec: u8, position: usize) -> Option<Top> {
+        const LONG: u32 = 100;
         let (_, first) = self.only_waiter(start, nt, prec)?;
-        let mut top = self.top(cache, first.0, first.1, first.2)?;
-        top.is_late |= self.may_begin(cache, start, nt, prec);
         if self.expected.is_some() {
             return None;
+        }
+        let is_statement = first.1 > self.grammar.extra(Extra::Goal);
+        if is_statement && first.1 != self.grammar.extra(Extra::Match) {
+            return self.may_begin(cache, start, nt, prec).then(|| Top::new(first, true));
+        }
+        let mut top = self.top(cache, first.0, first.1, first.2)?;
+        let mut may_begin = self.may_begin(cache, start, nt, prec);
+        top.is_late |= may_begin;
+        if top.is_late && top.steps < LONG {
+            let (mut at, mut steps) = ((start, nt, prec), 0);
+            while !may_begin && let Some((_, next)) = self.only_waiter(at.0, at.1, at.2) {
+                at = next;
+                steps += 1;
+                may_begin = self.may_begin(cache, at.0, at.1, at.2);
+            }
+            return (steps > 1).then(|| Top::new(at, false));
         }
         let begin = |&(nt, prec): &(Nt, u8)| self.is_corner(nt, prec, position);
         if self.skipped_sets[top.skipped as usize].iter().any(begin) {
@@ -515,6 +562,32 @@ impl<'a> Chart<'a> {
         (waiter.dot + 1 == p.len).then_some((*waiter, (item.origin, p.nt, p.prec)))
     }
 
+    /// Does a production that begins with this kind come before those that await it, in Maude's order?
+    fn is_begun_before(&self, start: u32, nt: Nt) -> bool {
+        let waiters = &self.waiters[start as usize];
+        let bound = |kind: Nt| waiters.iter().filter(|w| w.nt == kind).map(|w| w.bound).max();
+        let first = waiters.iter().position(|w| w.nt == nt).unwrap_or(0);
+        waiters[first..].iter().any(|w| {
+            let is_new = w.nt != nt && waiters[..first].iter().all(|earlier| earlier.nt != w.nt);
+            let begins = |&(prec, corner, _): &(u8, Nt, u8)| corner == nt && Some(prec) <= bound(w.nt);
+            is_new && self.grammar.left[w.nt as usize].iter().any(begins)
+        })
+    }
+
+    /// Does the item end with the phrase that it awaits?
+    fn is_last(&self, waiter: &Waiter) -> bool {
+        let item = &self.items[waiter.item as usize];
+        waiter.dot + 1 == self.grammar.productions[item.production as usize].len
+    }
+
+    /// Goes on with an item that awaited a phrase.
+    fn advance(&mut self, waiter: Waiter, phrase: u32, position: usize) {
+        let Item { production, origin, .. } = self.items[waiter.item as usize];
+        if let Some(item) = self.item(production, waiter.dot + 1, origin, waiter.item, phrase) {
+            self.step(item, waiter.dot + 1, position);
+        }
+    }
+
     /// Could a phrase begin a production that is wanted at its place, whatever comes next?
     fn may_begin(&self, cache: &Cache, start: u32, nt: Nt, prec: u8) -> bool {
         let is_wanted =
@@ -545,11 +618,11 @@ impl<'a> Chart<'a> {
             // `at` is the phrase above `below`; its own top, if any, is `end`.
             let (top, above) = match end {
                 Some(top) => (top, top.skipped),
-                None => (Top { start: at.0, nt: at.1, prec: at.2, skipped: 0, is_late: false }, 0),
+                None => (Top::new(at, false), 0),
             };
             let skipped = self.with_skipped(above, (below.1, below.2));
             let is_late = top.is_late || self.may_begin(cache, below.0, below.1, below.2);
-            end = Some(Top { skipped, is_late, ..top });
+            end = Some(Top { skipped, is_late, steps: top.steps + 1, ..top });
             self.tops.insert(below, end);
             at = below;
         }
@@ -571,9 +644,9 @@ impl<'a> Chart<'a> {
     }
 
     /// Starts what can begin with the token here.
-    fn scan(&mut self, cache: &mut Cache, position: usize, goals: &[Nt]) {
+    fn scan(&mut self, cache: &mut Cache, position: usize, goal: Option<Nt>) {
         let n = self.tokens.len();
-        let mut base: Vec<(u32, u8)> = goals.iter().map(|&nt| (nt, super::form::ANY)).collect();
+        let mut base: Vec<(u32, u8)> = goal.iter().map(|&nt| (nt, super::form::ANY)).collect();
         for waiter in &self.waiters[position] {
             match base.iter_mut().find(|(nt, _)| *nt == waiter.nt) {
                 Some(entry) => entry.1 = entry.1.max(waiter.bound),
@@ -581,6 +654,9 @@ impl<'a> Chart<'a> {
             }
         }
         if self.parens[position] {
+            if self.waiters[position].is_empty() {
+                self.outer[position] = self.outer[position - 1];
+            }
             base.push((NONE - self.wanted[position - 1], 0));
         }
         if base.is_empty() {
@@ -619,7 +695,8 @@ impl<'a> Chart<'a> {
             NONE => &[],
             number => &grammar.first[number as usize],
         };
-        for &production in productions {
+        // What was declared first is read first.
+        for &production in productions.iter().rev() {
             let p = &grammar.productions[production as usize];
             if set[p.nt as usize] <= p.prec {
                 continue;
@@ -657,19 +734,17 @@ impl<'a> Chart<'a> {
     }
 
     /// The order in which kinds are tried at a position where several fit; Maude's, as far as
-    /// experiments show: what was awaited last comes first, the rest from the last kind down,
+    /// experiments show: what came to be awaited last comes first, the rest from the last kind down,
     /// and each parenthesis turns the order round.
     fn call_order(&self, position: usize) -> Vec<Nt> {
-        let mut at = position;
-        while self.parens[at] && self.waiters[at].is_empty() {
-            at -= 1;
-        }
+        let at = self.outer[position] as usize;
         let mut order: Vec<Nt> = Vec::new();
-        for waiter in self.waiters[at].iter().rev() {
+        for waiter in &self.waiters[at] {
             if !order.contains(&waiter.nt) {
                 order.push(waiter.nt);
             }
         }
+        order.reverse();
         for kind in (0..self.grammar.kinds).rev() {
             if !order.contains(&kind) {
                 order.push(kind);

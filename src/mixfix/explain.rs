@@ -113,8 +113,8 @@ fn other_kind(
     }
     let others: Vec<Nt> = (0..grammar.kinds).filter(|&kind| kind != wanted).collect();
     let mut chart = Chart::new(grammar, sig, Leaves::new(grammar, sig, vars, tokens), tokens);
-    let root = *chart.run(cache, &others).first()?;
-    let tree = Builder::new(&mut chart, None).tree(root);
+    let root = chart.run(cache, &others)?;
+    let tree = Builder::new(&mut chart, None).goal(root);
     let found = sig.sorts.name(sort_of_tree(sig, &Symbols::new(sig), &tree));
     let message = format!("a term of kind {} is needed here", sig.sorts.kind(KindId(wanted)).name);
     let span = tokens[0].span.to(tokens[tokens.len() - 1].span);
@@ -209,7 +209,13 @@ fn list_expected(
             words.push(word);
         }
     };
-    for (production, symbol) in here {
+    // What ends a statement comes before what goes on with a term.
+    let is_statement =
+        |production: u32| grammar.productions.get(production as usize).is_some_and(|p| p.nt >= grammar.kinds);
+    let (mut here, terms): (Vec<_>, Vec<_>) =
+        here.iter().partition(|(production, _)| is_statement(*production));
+    here.extend(terms);
+    for (production, symbol) in &here {
         if let Symbol::Token(number) = symbol {
             match names.get(number) {
                 Some(name) => add(format!("`{name}`")),
@@ -218,7 +224,7 @@ fn list_expected(
             }
         }
     }
-    for (_, symbol) in here {
+    for (_, symbol) in &here {
         match *symbol {
             Symbol::Phrase { nt, .. } if nt < grammar.kinds => {
                 add(format!("a term of kind {}", sig.sorts.kind(KindId(nt)).name))
@@ -252,11 +258,12 @@ fn misplaced_note(chart: &mut Chart, at: u32) -> Option<String> {
     let grammar = chart.grammar;
     let found = chart.ending_at(at as usize).find(|&p| {
         let phrase = &chart.phrases[p as usize];
-        let waiters = &chart.waiters[phrase.start as usize];
+        // Before the first token anything may stand that begins what is wanted.
+        let waiters = if phrase.start == 0 { &[][..] } else { &chart.waiters[phrase.start as usize] };
         phrase.nt < grammar.kinds && !waiters.is_empty() && waiters.iter().all(|w| w.nt != phrase.nt)
     })?;
     let start = chart.phrases[found as usize].start;
-    let waiter = chart.waiters[start as usize].iter().find(|w| w.nt < grammar.kinds)?;
+    let waiter = chart.waiters[start as usize].iter().rev().find(|w| w.nt < grammar.kinds)?;
     let (production, wanted) = (chart.items[waiter.item as usize].production, waiter.nt);
     Some(kinds_text(chart, found, production, wanted))
 }
@@ -279,6 +286,8 @@ fn kinds_note(
     let leaves = Leaves::new(grammar, sig, vars, rest);
     let mut chart = Chart::new(grammar, sig, leaves, rest);
     let goals: Vec<Nt> = (0..grammar.kinds).collect();
+    // So no phrase is jumped over.
+    chart.expected = Some(Vec::new());
     chart.run(cache, &goals);
     let phrases = (0..).zip(&chart.phrases);
     let (longest, _) =

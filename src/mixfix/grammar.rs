@@ -27,6 +27,8 @@ pub(super) type Nt = u32;
 /// Nonterminals that are not kinds, as offsets behind the kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Extra {
+    /// The term that a command wants, of any of the kinds that it may have.
+    Goal,
     Condition,
     Fragment,
     Eq,
@@ -58,6 +60,8 @@ pub(super) enum Symbol {
 /// What a production stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
+    /// A term as [`Extra::Goal`].
+    Goal,
     Op(OpId),
     /// `f^3(t)`; the count is in the first token.
     Iter(OpId),
@@ -79,6 +83,8 @@ pub(super) enum Meaning {
     Search,
     /// The arrow of a search, by its number.
     Arrow(u8),
+    /// A statement and its condition.
+    Conditional,
     /// A condition of one fragment, or of a fragment and a condition.
     Fragments,
 }
@@ -115,6 +121,8 @@ pub struct Grammar {
     pub(super) left: Vec<Vec<(u8, Nt, u8)>>,
     /// The same by the phrase that they begin with: what they make, its precedence, and the bound.
     pub(super) begun: Vec<Vec<(Nt, u8, u8)>>,
+    /// The production of [`Extra::Goal`] for the first kind; those of the others follow.
+    pub(super) goals: u32,
     /// Iter operators by name, with the production of `f^3(t)`.
     pub(super) iter: FxHashMap<Name, Vec<u32>>,
     pub(super) literals: Literals,
@@ -159,6 +167,7 @@ impl Grammar {
             unit: vec![Vec::new(); nts],
             left: vec![Vec::new(); nts],
             begun: vec![Vec::new(); nts],
+            goals: 0,
             iter: FxHashMap::default(),
             literals: Literals::default(),
             sort_tests: FxHashMap::default(),
@@ -170,6 +179,11 @@ impl Grammar {
         }
         grammar.sort_tests(sig);
         grammar.statements(sig);
+        grammar.goals = grammar.productions.len() as u32;
+        for kind in 0..kinds {
+            let rhs = Symbol::Phrase { nt: kind, bound: ANY };
+            grammar.push(grammar.extra(Extra::Goal), 0, Meaning::Goal, &[rhs], false);
+        }
         grammar
     }
 
@@ -196,11 +210,16 @@ impl Grammar {
         Symbol::Token(self.token(Name::new(text)))
     }
 
-    fn add(&mut self, nt: Nt, prec: u8, meaning: Meaning, rhs: &[Symbol], repeats: bool) -> u32 {
-        let number = self.productions.len() as u32;
+    /// A production that is not looked up by how it begins.
+    fn push(&mut self, nt: Nt, prec: u8, meaning: Meaning, rhs: &[Symbol], repeats: bool) -> u32 {
         let start = self.symbols.len() as u32;
         self.symbols.extend_from_slice(rhs);
         self.productions.push(Production { nt, prec, meaning, start, len: rhs.len() as u32, repeats });
+        self.productions.len() as u32 - 1
+    }
+
+    fn add(&mut self, nt: Nt, prec: u8, meaning: Meaning, rhs: &[Symbol], repeats: bool) -> u32 {
+        let number = self.push(nt, prec, meaning, rhs, repeats);
         match (rhs[0], rhs.get(1)) {
             (Symbol::Token(token), _) => self.first[token as usize].push(number),
             (Symbol::Phrase { nt: corner, bound }, second) => {
@@ -281,19 +300,7 @@ impl Grammar {
         self.add(op.range.0, 0, Meaning::Op(id), &rhs, repeats);
         if op.axioms.iter && op.arity() == 1 {
             // The first token stands for all of `f^1`, `f^2` ...; it is not looked up by name.
-            let number = self.productions.len() as u32;
-            let start = self.symbols.len() as u32;
-            self.symbols.extend_from_slice(&rhs);
-            let len = rhs.len() as u32;
-            let meaning = Meaning::Iter(id);
-            self.productions.push(Production {
-                nt: op.range.0,
-                prec: 0,
-                meaning,
-                start,
-                len,
-                repeats: false,
-            });
+            let number = self.push(op.range.0, 0, Meaning::Iter(id), &rhs, false);
             self.iter.entry(op.name).or_default().push(number);
         }
     }
@@ -324,21 +331,22 @@ impl Grammar {
             let term = phrase(kind);
             let sort = Symbol::Sort(KindId(kind));
             let body = |middle: Symbol, last: Symbol| [term, middle, last];
-            let with = |middle: Symbol, last: Symbol| [term, middle, last, when, phrase(condition)];
             self.add(fragment, 0, Meaning::Equal, &body(equal, term), false);
             self.add(fragment, 0, Meaning::Match, &body(matches, term), false);
             self.add(fragment, 0, Meaning::Rewrite, &body(rewrite, term), false);
             self.add(fragment, 0, Meaning::Sort, &body(colon, sort), false);
             self.add(self.extra(Extra::Eq), 0, Meaning::Equal, &body(equal, term), false);
-            self.add(self.extra(Extra::Ceq), 0, Meaning::Equal, &with(equal, term), false);
             self.add(self.extra(Extra::Rl), 0, Meaning::Rewrite, &body(rewrite, term), false);
-            self.add(self.extra(Extra::Crl), 0, Meaning::Rewrite, &with(rewrite, term), false);
             self.add(self.extra(Extra::Mb), 0, Meaning::Sort, &body(colon, sort), false);
-            self.add(self.extra(Extra::Cmb), 0, Meaning::Sort, &with(colon, sort), false);
             self.add(self.extra(Extra::Match), 0, Meaning::Problem, &body(problem, term), false);
             // An arrow is a phrase of its own: as in Maude, that decides how ambiguous searches are read.
             let arrow = phrase(self.extra(Extra::Arrow));
             self.add(self.extra(Extra::Search), 0, Meaning::Search, &body(arrow, term), false);
+        }
+        // What stands before `if` is read as without a condition.
+        for (plain, full) in [(Extra::Eq, Extra::Ceq), (Extra::Rl, Extra::Crl), (Extra::Mb, Extra::Cmb)] {
+            let rhs = [phrase(self.extra(plain)), when, phrase(condition)];
+            self.add(self.extra(full), 0, Meaning::Conditional, &rhs, false);
         }
         for (number, arrow) in arrows.into_iter().enumerate() {
             self.add(self.extra(Extra::Arrow), 0, Meaning::Arrow(number as u8), &[arrow], false);

@@ -80,7 +80,7 @@ impl Grammar {
         let goals: Vec<Nt> =
             if kinds.is_empty() { (0..self.kinds).collect() } else { kinds.iter().map(|k| k.0).collect() };
         let show = |tree: &Tree, options: &PrintOptions| print(sig, tree, options);
-        self.parse(sig, vars, tokens, &goals, "term", |builder, root| builder.tree(root), show)
+        self.parse(sig, vars, tokens, &goals, "term", |builder, root| builder.goal(root), show)
     }
 
     /// What follows `eq`, `crl` ... up to before the period; `span` is the statement's.
@@ -141,16 +141,21 @@ impl Grammar {
             StatementKind::Crl => (Extra::Crl, "conditional rule"),
         };
         let build = |builder: &mut Builder, root: u32| {
-            let parts = builder.parts(root);
+            let mut parts = builder.parts(root);
+            let mut condition = None;
+            if parts.meaning == Meaning::Conditional {
+                condition = Some(parts.phrases[1]);
+                parts = builder.parts(parts.phrases[0]);
+            }
             let lhs = builder.tree(parts.phrases[0]);
             let attrs = attrs.clone();
             if parts.meaning == Meaning::Sort {
                 let sort = builder.sort_after(parts.phrases[0]);
-                let condition = parts.phrases.get(1).map_or_else(Vec::new, |&c| self.fragments(builder, c));
+                let condition = condition.map_or_else(Vec::new, |c| self.fragments(builder, c));
                 return StatementBody::Membership(Membership { term: lhs, sort, condition, attrs });
             }
             let rhs = builder.tree(parts.phrases[1]);
-            let condition = parts.phrases.get(2).map_or_else(Vec::new, |&c| self.fragments(builder, c));
+            let condition = condition.map_or_else(Vec::new, |c| self.fragments(builder, c));
             match parts.meaning {
                 Meaning::Equal => StatementBody::Equation(Equation { lhs, rhs, condition, attrs }),
                 _ => StatementBody::Rule(Rule { lhs, rhs, condition, attrs }),
@@ -285,23 +290,20 @@ impl Grammar {
         let mut cache = self.cache.lock().unwrap_or_else(|e| e.into_inner());
         let leaves = Leaves::new(self, sig, vars, tokens);
         let mut chart = Chart::new(self, sig, leaves, tokens);
-        let roots = chart.run(&mut cache, goals);
-        let Some(&root) = roots.first() else {
+        let Some(root) = chart.run(&mut cache, goals) else {
             return (None, vec![explain::failure(self, &mut cache, sig, vars, tokens, goals, what)]);
         };
         let mut builder = Builder::new(&mut chart, None);
         let value = build(&mut builder, root);
         let forks: Vec<Choice> = builder.forks;
         let mut diagnostics = Vec::new();
-        if roots.len() > 1 || !forks.is_empty() {
+        if !forks.is_empty() {
             // Readings differ if they do in prefix form with all sorts; that is not for reading.
             let plain = PrintOptions { aliases: Some(vars), ..PrintOptions::default() };
             let exact = PrintOptions { mixfix: false, const_with_sorts: true, ..PrintOptions::default() };
             let chosen = show(&value, &exact);
-            let mut others = roots[1..].iter().map(|&root| (root, None)).collect::<Vec<_>>();
-            others.extend(forks.into_iter().map(|fork| (root, Some(fork))));
-            for (root, fork) in others {
-                let other = build(&mut Builder::new(&mut chart, fork), root);
+            for fork in forks {
+                let other = build(&mut Builder::new(&mut chart, Some(fork)), root);
                 if show(&other, &exact) != chosen {
                     let span = tokens[0].span.to(tokens[tokens.len() - 1].span);
                     let mut texts = [show(&value, &plain), show(&other, &plain)];
