@@ -543,8 +543,18 @@ impl<'a> Chart<'a> {
         if position == self.tokens.len() {
             return false;
         }
-        self.begins[position] && grammar.adjacent[nt as usize].iter().any(fits)
-            || grammar.corner.get(&(nt, self.numbers[position])).is_some_and(|list| list.iter().any(fits))
+        let number = self.numbers[position];
+        // The arrows of a search are phrases, but no terms.
+        let may_follow = |&production: &u32| match grammar.rhs(production)[1] {
+            Symbol::Phrase { nt, .. } if nt >= grammar.kinds => {
+                let is_arrow = |&first: &u32| grammar.productions[first as usize].nt == nt;
+                number != NONE && grammar.first[number as usize].iter().any(is_arrow)
+            }
+            _ => true,
+        };
+        let is_adjacent = |production: &u32| fits(production) && may_follow(production);
+        self.begins[position] && grammar.adjacent[nt as usize].iter().any(is_adjacent)
+            || grammar.corner.get(&(nt, number)).is_some_and(|list| list.iter().any(fits))
     }
 
     /// The only item that awaits a phrase, if that is its last symbol, and the phrase it makes.

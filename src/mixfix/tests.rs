@@ -1,6 +1,9 @@
 //! Text in, text out: parse with a small signature, print again. Where an expectation shows a
 //! choice or a spacing, it came from Maude 3.2.
 
+use super::chart::Chart;
+use super::grammar::Cache;
+use super::leaf::Leaves;
 use super::testing::{Spec, lex};
 use super::*;
 use crate::base::Severity;
@@ -398,9 +401,15 @@ fn long_and_deep_terms_are_linear() {
         format!("h({})", vec!["a"; n].join(", ")),
     ];
     for text in texts {
-        let (tree, diagnostics) = grammar.term(&spec.sig, &spec.vars, &lex(&text), &[]);
+        let tokens = lex(&text);
+        let (tree, diagnostics) = grammar.term(&spec.sig, &spec.vars, &tokens, &[]);
         assert!(diagnostics.is_empty());
         assert!(print(&spec.sig, &tree.expect("it parses"), &PrintOptions::default()).len() < 2 * text.len());
+        let leaves = Leaves::new(&grammar, &spec.sig, &spec.vars, &tokens);
+        let mut chart = Chart::new(&grammar, &spec.sig, leaves, &tokens);
+        let goals: Vec<u32> = (0..grammar.kinds).collect();
+        assert!(chart.run(&mut Cache::default(), &goals).is_some());
+        assert!(chart.items.len() + chart.phrases.len() < 10 * tokens.len(), "{}", &text[..10]);
     }
 }
 
