@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::compiled::{Compiled, Making};
 use super::{Flow, Host, Interpreter, Last, SOLVER_HELP};
 use crate::base::{Diagnostic, Name, Span};
-use crate::mixfix::{Grammar, print};
+use crate::mixfix::{Grammar, PrintOptions, print};
 use crate::module::Module;
 use crate::report::{Answer, Effort, Time, graph};
 use crate::sorts::Tree;
@@ -154,7 +154,16 @@ impl Interpreter {
     }
 
     pub(super) fn print(&self, module: &Module, tree: &Tree) -> String {
-        let options = self.options.printing(&module.vars);
+        self.print_as(module, tree, false)
+    }
+
+    /// A subject as Maude shows it before a command is carried out.
+    pub(super) fn print_subject(&self, module: &Module, tree: &Tree) -> String {
+        self.print_as(module, tree, true)
+    }
+
+    fn print_as(&self, module: &Module, tree: &Tree, declared_sorts: bool) -> String {
+        let options = PrintOptions { declared_sorts, ..self.options.printing(&module.vars) };
         if self.options.print.graph {
             return graph(&module.signature, tree, &options);
         }
@@ -191,7 +200,7 @@ impl Interpreter {
         }
         let theory = compiled.machine(trace.is_some(), &[&tree], &making).theory.clone();
         let tree = normalize_levels(&theory.symbols, &*theory.names, &tree);
-        let input = self.print(&module, &tree);
+        let input = self.print_subject(&module, &tree);
         self.echo(host, format!("reduce in {} : {input} .", module.name));
         let start = host.time();
         let (compiled, making) = self.at_work(&module);

@@ -263,7 +263,7 @@ impl Interpreter {
             "{word}{bound} in {} : {} <=? {}",
             module.name,
             self.print(&module, &pattern),
-            self.print(&module, &subject)
+            self.print_subject(&module, &subject)
         );
         if !condition.is_empty() {
             let mut shown = condition.clone();

@@ -127,6 +127,7 @@ impl Options {
             format: print.format,
             color: print.color,
             const_with_sorts: print.const_with_sorts,
+            declared_sorts: false,
             conceal: print.conceal.then_some(&print.concealed),
         }
     }

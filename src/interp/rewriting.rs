@@ -86,7 +86,7 @@ impl Interpreter {
         }
         let theory = compiled.machine(trace.is_some(), &[&tree], &making).theory.clone();
         let tree = normalize_levels(&theory.symbols, &*theory.names, &tree);
-        let input = self.print(&module, &tree);
+        let input = self.print_subject(&module, &tree);
         let word = if gas.is_some() { "frewrite" } else { "rewrite" };
         let bounds = bounds(limit, gas.flatten());
         self.echo(host, format!("{word} {bounds}in {} : {input} .", module.name));

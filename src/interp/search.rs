@@ -150,7 +150,7 @@ impl Interpreter {
         }
         let subject = normalize_levels(&theory.symbols, &*theory.names, &subject);
         let pattern = normalize(&theory, &pattern);
-        let (init, goal) = (self.print(&module, &subject), self.print(&module, &pattern));
+        let (init, goal) = (self.print_subject(&module, &subject), self.print(&module, &pattern));
         let mut echo =
             format!("search {}in {} : {init} {} {goal}", bounds(limit, depth), module.name, arrow.text());
         let printing = self.options.printing(&module.vars);

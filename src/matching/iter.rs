@@ -48,9 +48,8 @@ impl Run<'_, '_> {
             return false;
         }
         let spare = minus(&count, &iter.count);
-        if extension && spare != Int::Small(0) {
-            let node = &self.pattern.nodes[iter.inner as usize];
-            let has_own_top = match node {
+        if spare != Int::Small(0) {
+            let has_own_top = match &self.pattern.nodes[iter.inner as usize] {
                 Node::Ground(_) | Node::Free(_) | Node::Iter(_) => true,
                 Node::Cui(cui) => cui.collapses.is_empty() && cui.idem.is_none(),
                 Node::Ac(ac) => ac.collapse.is_none(),
@@ -59,9 +58,14 @@ impl Run<'_, '_> {
             };
             if has_own_top {
                 // An inner pattern with another operator on top matches the base or nothing.
+                if !extension {
+                    return false;
+                }
                 self.state.rest = Rest::Iter(spare);
                 return self.match_node(iter.inner, base, false, out);
             }
+        }
+        if extension && spare != Int::Small(0) {
             let over = Int::Small(0);
             let least = if iter.count == over { Int::Small(1) } else { Int::Small(0) };
             let over_max = minus(&spare, &least);

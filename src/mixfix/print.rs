@@ -33,6 +33,8 @@ pub struct PrintOptions<'a> {
     pub format: bool,
     pub color: bool,
     pub const_with_sorts: bool,
+    /// In `(t).Sort` a sort of the operator's declaration stands, not the term's own: so Maude shows subjects.
+    pub declared_sorts: bool,
     /// Operators whose arguments print as `...` (`print conceal f`, with `set print conceal on`).
     pub conceal: Option<&'a FxHashSet<Name>>,
 }
@@ -49,6 +51,7 @@ impl Default for PrintOptions<'_> {
             format: true,
             color: false,
             const_with_sorts: false,
+            declared_sorts: false,
             conceal: None,
         }
     }
@@ -256,6 +259,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// The sort that tells which of several readings of an application is meant: its own, or where it has none the
+    /// greatest that its operator's declarations give.
+    fn telling_sort(&self, tree: &Tree, at: usize, op: OpId) -> SortId {
+        let own = least_sort(self.sig, tree, at);
+        let is_application = tree.node(at).arity() > 0;
+        if !is_application || !self.options.declared_sorts && !self.sig.sorts.is_error(own) {
+            return own;
+        }
+        let ranges = self.sig.op(op).decls.iter().map(|decl| decl.range);
+        ranges.min_by_key(|&sort| self.sig.sorts.get(sort).index).unwrap_or(own)
+    }
+
     /// The sort that stands for a kind in `(t).Sort`.
     fn qualifying_sort(&self, sort: SortId) -> SortId {
         if self.sig.sorts.is_error(sort) {
@@ -391,7 +406,7 @@ impl<'a> Printer<'a> {
         let named = !context.known && look.domain;
         if named {
             self.out.push('(');
-            tasks.push(Task::Sort(least_sort(self.sig, tree, at)));
+            tasks.push(Task::Sort(self.telling_sort(tree, at, op)));
         }
         let _ = write!(self.out, "{}^{count}(", self.sig.op(op).name);
         tasks.push(Task::Text(")"));
@@ -427,7 +442,7 @@ impl<'a> Printer<'a> {
         let known = Self::args_known(&look, context.known || named);
         if named {
             self.out.push('(');
-            tasks.push(Task::Sort(least_sort(self.sig, tree, at)));
+            tasks.push(Task::Sort(self.telling_sort(tree, at, op)));
         }
         let concealed = arity > 0 && self.options.conceal.is_some_and(|names| names.contains(&operator.name));
         if concealed {
