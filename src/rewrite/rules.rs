@@ -553,7 +553,7 @@ impl Machine {
         let mut exploration = self.idle.pop().unwrap_or_else(|| {
             let mut machine = Machine::new(self.theory.clone(), self.cancel.clone());
             machine.depth = self.depth + 1;
-            machine.memory_max = self.memory_max;
+            machine.confine(self.memory_max);
             Box::new(Exploration {
                 machine,
                 steps: Steps::default(),

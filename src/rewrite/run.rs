@@ -15,7 +15,7 @@ use num_bigint::BigUint;
 
 impl Machine {
     /// Runs code until the frame below the one that was there at the start returns to `halt`.
-    pub(super) fn run(&mut self, start: u32, start_base: usize) -> Result<(), Interrupt> {
+    pub(super) fn execute(&mut self, start: u32, start_base: usize) -> Result<(), Interrupt> {
         let theory = self.theory_now();
         let sy = &theory.symbols;
         let words: &[u64] = &theory.code;
