@@ -38,6 +38,9 @@ pub struct Exceeded(pub &'static str);
 impl Exceeded {
     /// A term that would take more memory than there is. The machine makes [`Interrupt::Memory`] of it.
     pub const ROOM: Exceeded = Exceeded("a term does not fit into the memory");
+    /// Someone raised the flag in the middle of a long operation; likewise [`Interrupt::Cancelled`].
+    pub const CANCELLED: Exceeded = Exceeded("interrupted");
+
     /// Ends the command.
     #[cold]
     #[inline(never)]

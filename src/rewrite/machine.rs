@@ -230,6 +230,7 @@ impl Machine {
         let run = AssertUnwindSafe(|| self.execute(pc, base));
         catch_unwind(run).unwrap_or_else(|payload| match payload.downcast_ref() {
             Some(&Exceeded::ROOM) => Err(Interrupt::Memory),
+            Some(&Exceeded::CANCELLED) => Err(Interrupt::Cancelled),
             _ => resume_unwind(payload),
         })
     }

@@ -212,7 +212,7 @@ impl Heap {
     /// Ends the work if a long node does not fit. Those that are short are not asked: the next collection
     /// sees what they took.
     #[inline]
-    pub(super) fn demand(&self, words: usize) {
+    pub fn demand(&self, words: usize) {
         if words > LONG && !self.fits(words) {
             Exceeded::ROOM.unwind();
         }

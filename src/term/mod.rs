@@ -6,6 +6,7 @@ mod convert;
 mod decided;
 mod edit;
 mod heap;
+pub mod large;
 pub mod limbs;
 mod normal;
 mod number;

@@ -358,3 +358,33 @@ fn a_search_that_meets_something_too_large_says_so_in_json() {
         assert_eq!(report["states"], states);
     }
 }
+
+/// One multiplication would take minutes, or all memory.
+#[test]
+fn long_numbers_keep_to_the_limits() {
+    let spec = Spec::new(
+        "long-numbers",
+        "mod LONG is protecting NAT . sort S . op n : Nat -> S . var N : Nat . rl n(N) => n(0) . endm\n",
+    );
+    for (number, limits, reason) in [
+        ("(3 ^ 1000000) ^ 1000", ["--time", "1"], "the time limit was reached"),
+        (
+            "(3 ^ 1000000) quo 7 + modExp(3 ^ 99999, 7 ^ 99999, 5 ^ 99999)",
+            ["--time", "1"],
+            "the time limit was reached",
+        ),
+        ("(1 << 1000000) ^ 4000", ["--memory", "60M"], "the memory limit was reached"),
+        (
+            "(1 << 1000000) ^ 2000 * (1 << 1000000) ^ 2000",
+            ["--memory", "60M"],
+            "the memory limit was reached",
+        ),
+    ] {
+        let start = std::time::Instant::now();
+        let init = format!("n({number})");
+        let (code, report) = spec.json(&[&["--init", &init, "--pattern", "n(0)"], &limits[..]].concat());
+        assert_eq!((code, &report["reason"]), (3, &reason.into()), "{number}");
+        assert!(start.elapsed().as_secs() < 20, "{number}");
+        assert!(report["peak_memory_bytes"].as_u64().is_some_and(|bytes| bytes < 120 << 20), "{report}");
+    }
+}
