@@ -7,7 +7,7 @@ use super::matching::{normal_statements, normalize, normalize_condition};
 use super::pace::Pace;
 use super::rewriting::bounds;
 use super::{Host, Interpreter, Last, LineSink, temporal};
-use crate::base::{Diagnostic, Interrupt, Name, Severity, Span};
+use crate::base::{Diagnostic, Exceeded, Interrupt, Name, Severity, Span};
 use crate::builtin::BuiltinState;
 use crate::graph::{Arrow, Limits, Progress, Search, Watcher};
 use crate::mixfix::{self, Grammar, print_condition, print_rule};
@@ -57,7 +57,12 @@ enum Stop {
 
 impl Stop {
     fn unless<T>(work: impl FnOnce() -> Result<T, Interrupt>) -> Result<T, Stop> {
-        temporal::unless_exceeded(work).map_err(Stop::TooLarge)?.map_err(Stop::Interrupted)
+        let too_large = |what| match Exceeded(what) {
+            Exceeded::ROOM => Stop::Interrupted(Interrupt::Memory),
+            Exceeded::CANCELLED => Stop::Interrupted(Interrupt::Cancelled),
+            Exceeded(what) => Stop::TooLarge(what),
+        };
+        temporal::unless_exceeded(work).map_err(too_large)?.map_err(Stop::Interrupted)
     }
 }
 
