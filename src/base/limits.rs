@@ -32,10 +32,15 @@ impl Interrupt {
 
 /// What cannot be represented. It unwinds from wherever it is met to whoever runs commands: that is
 /// so rare and may happen in so many places that no result should make room for it.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Exceeded(pub &'static str);
 
 impl Exceeded {
+    /// A term that would take more memory than there is. The machine makes [`Interrupt::Memory`] of it.
+    pub const ROOM: Exceeded = Exceeded("a term does not fit into the memory");
+    /// Someone raised the flag in the middle of a long operation; likewise [`Interrupt::Cancelled`].
+    pub const CANCELLED: Exceeded = Exceeded("interrupted");
+
     /// Ends the command.
     #[cold]
     #[inline(never)]

@@ -4,7 +4,8 @@
 use std::cmp::Ordering;
 
 use super::Cx;
-use super::number::{NumberOp, RESULT_BITS_MAX};
+use super::number::{NumberOp, RESULT_BITS_MAX, WORK};
+use crate::term::large;
 use crate::term::limbs::{self, SCHOOLBOOK_WORDS};
 use crate::term::{Heap, Layout, Magnitude, NO_SYM, Symbols, Term, header_layout, header_sym};
 
@@ -207,8 +208,9 @@ fn multiply(cx: &mut Cx, a: Magnitude, b: Magnitude) -> Option<Term> {
             limbs::multiply(x.get(words), y.get(words), out);
         }));
     }
+    cx.heap.demand(WORK * (x.len() + y.len()));
     let (Long(x), Long(y)) = (a, b) else { return None };
-    let product = cx.heap.big(x) * cx.heap.big(y);
+    let product = large::multiply(&cx.heap.big(x), &cx.heap.big(y), cx.cancel);
     Some(cx.heap.nat(cx.sy, &product))
 }
 
@@ -230,7 +232,7 @@ fn quotient(cx: &mut Cx, a: Magnitude, b: Magnitude) -> Option<Term> {
             if cx.heap.compare_magnitudes(a, b) == Ordering::Less {
                 return Some(Term::small(0));
             }
-            let quotient = cx.heap.big(x) / cx.heap.big(y);
+            let (quotient, _) = large::divide(&cx.heap.big(x), &cx.heap.big(y), cx.cancel);
             Some(cx.heap.nat(cx.sy, &quotient))
         }
     }
@@ -252,7 +254,7 @@ fn remainder(cx: &mut Cx, a: Magnitude, b: Magnitude) -> Option<Term> {
             if cx.heap.compare_magnitudes(a, b) == Ordering::Less {
                 return Some(x);
             }
-            let rest = cx.heap.big(x) % cx.heap.big(y);
+            let (_, rest) = large::divide(&cx.heap.big(x), &cx.heap.big(y), cx.cancel);
             Some(cx.heap.nat(cx.sy, &rest))
         }
     }
@@ -267,7 +269,7 @@ fn gcd(cx: &mut Cx, a: Magnitude, b: Magnitude) -> Option<Term> {
             cx.heap.nat_u64(cx.sy, limbs::gcd_words(x, rest))
         }
         (Long(x), Long(y)) => {
-            let common = limbs::gcd(&cx.heap.big(x), &cx.heap.big(y));
+            let common = limbs::gcd(&cx.heap.big(x), &cx.heap.big(y), cx.cancel);
             cx.heap.nat(cx.sy, &common)
         }
     })

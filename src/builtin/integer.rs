@@ -7,7 +7,8 @@ use num_bigint::{BigInt, BigUint, Sign};
 use num_integer::Integer as _;
 use num_traits::{One, Signed, ToPrimitive};
 
-use crate::term::{Heap, NO_SYM, Symbols, Term};
+use crate::base::Cancel;
+use crate::term::{Heap, NO_SYM, Symbols, Term, large};
 
 /// An integer. `Small` is never `i64::MIN`, and `Big` only holds what `Small` cannot.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -170,7 +171,7 @@ impl Integer {
     }
 
     /// `self ^ exponent`, whatever that costs.
-    pub fn power(&self, exponent: u32) -> Integer {
+    pub fn power(&self, exponent: u32, cancel: &Cancel) -> Integer {
         if let Small(base) = self
             && let Some(power) = base.checked_pow(exponent)
         {
@@ -181,7 +182,7 @@ impl Integer {
         // Shifting is much faster than multiplying, and powers of two are the common case.
         let zeros = magnitude.trailing_zeros().unwrap_or(0);
         let odd = magnitude >> zeros;
-        let power = if odd.is_one() { odd } else { odd.pow(exponent) };
+        let power = if odd.is_one() { odd } else { large::power(&odd, exponent, cancel) };
         let sign = if exponent.is_multiple_of(2) { Sign::Plus } else { sign };
         Integer::from(BigInt::from_biguint(sign, power << (zeros * u64::from(exponent))))
     }

@@ -20,7 +20,7 @@ mod random;
 mod rational;
 mod string;
 
-use crate::base::Name;
+use crate::base::{Cancel, Name};
 use crate::sorts::{Node, OpId, Signature, SortId, Tree};
 use crate::term::{Heap, SMALL_MAX, Symbols, Term};
 
@@ -154,6 +154,8 @@ pub struct Cx<'a> {
     pub heap: &'a mut Heap,
     pub sy: &'a Symbols,
     pub state: &'a mut BuiltinState,
+    /// Long operations look at it.
+    pub cancel: &'a Cancel,
 }
 
 /// What built-ins remember from one evaluation to the next.

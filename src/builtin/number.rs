@@ -13,7 +13,7 @@ use num_traits::Signed;
 use super::arithmetic::{self, Number};
 use super::integer::Integer;
 use super::{Cx, Truth};
-use crate::term::{Term, limbs};
+use crate::term::{Term, large, limbs};
 
 /// Larger exponents and left shifts are not evaluated.
 const EXPONENT_MAX: u64 = 1_000_000;
@@ -21,6 +21,12 @@ const EXPONENT_MAX: u64 = 1_000_000;
 /// Results with more bits than this would not fit on the heap (Maude dies of them), so the term
 /// stays as it is.
 pub(super) const RESULT_BITS_MAX: u64 = 1 << 32;
+
+/// While a number is computed there are about so many of its size.
+pub(super) const WORK: usize = 3;
+
+/// Longer exponents, for longer moduli, take long: their bits and twice the bits of the modulus, as powers of two.
+const POWER_MODULO_BITS: u64 = 42;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NumberOp {
@@ -254,10 +260,10 @@ pub(super) fn fold(cx: &mut Cx, sym: u32, op: NumberOp, signed: bool, pairs: &[(
             rest.push((term, multiplicity));
             continue;
         };
-        let repeated = repeat(op, &n, multiplicity)?;
+        let repeated = repeat(cx, op, &n, multiplicity)?;
         total = Some(match total {
             None => repeated,
-            Some(total) => binary(op, &total, &repeated)?,
+            Some(total) => binary(cx, op, &total, &repeated)?,
         });
     }
     let number = total?.write(cx.heap, cx.sy)?;
@@ -273,13 +279,13 @@ pub(super) fn fold(cx: &mut Cx, sym: u32, op: NumberOp, signed: bool, pairs: &[(
 }
 
 /// `n op n op ... op n`, `times` times.
-fn repeat(op: NumberOp, n: &Integer, times: u32) -> Option<Integer> {
+fn repeat(cx: &Cx, op: NumberOp, n: &Integer, times: u32) -> Option<Integer> {
     match op {
         _ if times == 1 => Some(n.clone()),
-        Add => binary(Mul, n, &Integer::Small(times.into())),
-        Mul => (n.bits().saturating_mul(times.into()) <= RESULT_BITS_MAX).then(|| n.power(times)),
+        Add => binary(cx, Mul, n, &Integer::Small(times.into())),
+        Mul => has_room(cx, n.bits().saturating_mul(times.into())).then(|| n.power(times, cx.cancel)),
         Xor if times.is_multiple_of(2) => Some(Integer::Small(0)),
-        Gcd | Lcm => binary(op, n, n),
+        Gcd | Lcm => binary(cx, op, n, n),
         _ => Some(n.clone()),
     }
 }
@@ -321,15 +327,15 @@ pub(super) fn compute(cx: &mut Cx, op: NumberOp, signed: bool, args: &[Term]) ->
     }
     let read = |t: Term| Integer::read(cx.heap, cx.sy, t, signed);
     let result = match *args {
-        [a] => unary(op, &read(a)?, signed)?,
+        [a] => unary(cx, op, &read(a)?, signed)?,
         [a, b] => {
             let (a, b) = (read(a)?, read(b)?);
             if op == Sub && !signed {
                 return None;
             }
-            binary(op, &a, &b)?
+            binary(cx, op, &a, &b)?
         }
-        [a, b, c] if op == ModExp => mod_exp(&read(a)?, &read(b)?, &read(c)?)?,
+        [a, b, c] if op == ModExp => mod_exp(cx, &read(a)?, &read(b)?, &read(c)?)?,
         _ => return None,
     };
     result.write(cx.heap, cx.sy)
@@ -357,47 +363,67 @@ pub(super) fn relate(cx: &mut Cx, op: NumberOp, signed: bool, truth: Truth, args
     }))
 }
 
-fn unary(op: NumberOp, a: &Integer, signed: bool) -> Option<Integer> {
+fn unary(cx: &Cx, op: NumberOp, a: &Integer, signed: bool) -> Option<Integer> {
     match op {
-        Not => signed.then(|| binary(Sub, &a.negate(), &Integer::Small(1)))?,
+        Not => signed.then(|| binary(cx, Sub, &a.negate(), &Integer::Small(1)))?,
         _ => None,
     }
 }
 
-fn binary(op: NumberOp, a: &Integer, b: &Integer) -> Option<Integer> {
+/// Can a number of so many bits be computed? Ends the work if there is no memory for it.
+fn has_room(cx: &Cx, bits: u64) -> bool {
+    if bits > RESULT_BITS_MAX {
+        return false;
+    }
+    cx.heap.demand(WORK * (bits / 32) as usize);
+    true
+}
+
+fn binary(cx: &Cx, op: NumberOp, a: &Integer, b: &Integer) -> Option<Integer> {
+    let divide = |a: &BigInt, b: &BigInt| large::divide(a.magnitude(), b.magnitude(), cx.cancel);
+    let multiply = |a: &BigInt, b: &BigInt| {
+        let product = large::multiply(a.magnitude(), b.magnitude(), cx.cancel);
+        BigInt::from_biguint(a.sign() * b.sign(), product)
+    };
+    let gcd = |a: &BigInt, b: &BigInt| limbs::gcd(a.magnitude(), b.magnitude(), cx.cancel).into();
     Some(match op {
         Add => a.combine(b, |a, b| a + b, |a, b| a + b),
         Sub => a.combine(b, |a, b| a - b, |a, b| a - b),
-        Mul => {
-            if a.bits() + b.bits() > RESULT_BITS_MAX {
-                return None;
-            }
-            a.combine(b, |a, b| a * b, |a, b| a * b)
-        }
+        Mul if !has_room(cx, a.bits() + b.bits()) => return None,
+        Mul => a.combine(b, |a, b| a * b, multiply),
         Gcd => a.combine(b, |a, b| a.gcd(&b), gcd),
         Lcm if a.is_zero() || b.is_zero() => Integer::Small(0),
-        Lcm => a.combine(b, |a, b| a.lcm(&b), |a, b| (a / gcd(a, b) * b).abs()),
+        Lcm => a.combine(
+            b,
+            |a, b| a.lcm(&b),
+            |a, b| {
+                let common: BigInt = gcd(a, b);
+                multiply(&divide(a, &common).0.into(), &b.abs())
+            },
+        ),
         Min => if a.compare(b) == Ordering::Greater { b } else { a }.clone(),
         Max => if a.compare(b) == Ordering::Less { b } else { a }.clone(),
         Xor => a.combine(b, |a, b| a ^ b, |a, b| a ^ b),
         And => a.combine(b, |a, b| a & b, |a, b| a & b),
         Or => a.combine(b, |a, b| a | b, |a, b| a | b),
-        Quo if !b.is_zero() => a.combine(b, |a, b| a / b, |a, b| a / b),
-        Rem if !b.is_zero() => a.combine(b, |a, b| a % b, |a, b| a % b),
-        Pow if !b.is_negative() => power(a, b)?,
-        Shl if !b.is_negative() => shift_left(a, b)?,
+        Quo if !b.is_zero() => {
+            let quotient = |a: &BigInt, b: &BigInt| BigInt::from_biguint(a.sign() * b.sign(), divide(a, b).0);
+            a.combine(b, |a, b| a / b, quotient)
+        }
+        Rem if !b.is_zero() => {
+            let rest = |a: &BigInt, b: &BigInt| BigInt::from_biguint(a.sign(), divide(a, b).1);
+            a.combine(b, |a, b| a % b, rest)
+        }
+        Pow if !b.is_negative() => power(cx, a, b)?,
+        Shl if !b.is_negative() => shift_left(cx, a, b)?,
         Shr if !b.is_negative() => shift_right(a, b),
         _ => return None,
     })
 }
 
-fn gcd(a: &BigInt, b: &BigInt) -> BigInt {
-    limbs::gcd(a.magnitude(), b.magnitude()).into()
-}
-
-fn power(base: &Integer, exponent: &Integer) -> Option<Integer> {
+fn power(cx: &Cx, base: &Integer, exponent: &Integer) -> Option<Integer> {
     match exponent.to_u64() {
-        Some(e @ 0..=EXPONENT_MAX) => (base.bits() * e <= RESULT_BITS_MAX).then(|| base.power(e as u32)),
+        Some(e @ 0..=EXPONENT_MAX) => has_room(cx, base.bits() * e).then(|| base.power(e as u32, cx.cancel)),
         // Only where the exponent's size makes no difference.
         _ => match base {
             Integer::Small(0 | 1) => Some(base.clone()),
@@ -407,10 +433,11 @@ fn power(base: &Integer, exponent: &Integer) -> Option<Integer> {
     }
 }
 
-fn shift_left(a: &Integer, by: &Integer) -> Option<Integer> {
+fn shift_left(cx: &Cx, a: &Integer, by: &Integer) -> Option<Integer> {
     match by.to_u64() {
         Some(by @ 0..=EXPONENT_MAX) => Some(match a {
             Integer::Small(a) if by < 64 => Integer::from(i128::from(*a) << by),
+            _ if !has_room(cx, a.bits() + by) => return None,
             _ => Integer::from(a.to_big() << by),
         }),
         _ => a.is_zero().then(|| a.clone()),
@@ -428,7 +455,7 @@ fn shift_right(a: &Integer, by: &Integer) -> Integer {
 }
 
 /// `base ^ exponent` modulo `modulus`, all natural. Maude dies of modulus 0; here the term stays.
-fn mod_exp(base: &Integer, exponent: &Integer, modulus: &Integer) -> Option<Integer> {
+fn mod_exp(cx: &Cx, base: &Integer, exponent: &Integer, modulus: &Integer) -> Option<Integer> {
     if base.is_negative() || exponent.is_negative() || modulus.is_negative() || modulus.is_zero() {
         return None;
     }
@@ -436,7 +463,7 @@ fn mod_exp(base: &Integer, exponent: &Integer, modulus: &Integer) -> Option<Inte
         return Some(Integer::Small(0));
     }
     if let (Integer::Small(m), Some(mut e)) = (modulus, exponent.to_u64()) {
-        let reduced = binary(Rem, base, modulus)?.to_u64().expect("below the modulus");
+        let reduced = binary(cx, Rem, base, modulus)?.to_u64().expect("below the modulus");
         let (m, mut square, mut result) = (*m as u64, reduced, 1);
         let times = |a: u64, b: u64| match m >> 32 {
             0 => a * b % m,
@@ -452,6 +479,13 @@ fn mod_exp(base: &Integer, exponent: &Integer, modulus: &Integer) -> Option<Inte
         return Some(Integer::Small(result as i64));
     }
     let (base, exponent, modulus) = (base.to_big(), exponent.to_big(), modulus.to_big());
-    let power = limbs::power_modulo(base.magnitude(), exponent.magnitude(), modulus.magnitude());
+    let log = |n: &BigInt| 64 - n.bits().leading_zeros() as u64;
+    let is_long = log(&exponent) + 2 * log(&modulus) > POWER_MODULO_BITS;
+    let (base, exponent, modulus) = (base.magnitude(), exponent.magnitude(), modulus.magnitude());
+    let power = if is_long {
+        large::power_modulo(base, exponent, modulus, cx.cancel)
+    } else {
+        limbs::power_modulo(base, exponent, modulus)
+    };
     Some(Integer::from(BigInt::from(power)))
 }

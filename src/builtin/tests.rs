@@ -108,7 +108,7 @@ fn the_counter_counts() {
     let counter = m.op("counter", &[], "Nat", Some(hook("CounterSymbol", &[], &[("succSymbol", succ)], &[])));
     let Some(Special::Counter(counter)) = m.of(counter) else { panic!() };
     let (sy, mut heap, mut state) = (Symbols::new(&m.sig), Heap::new(), BuiltinState::default());
-    let mut cx = Cx { heap: &mut heap, sy: &sy, state: &mut state };
+    let mut cx = Cx { heap: &mut heap, sy: &sy, state: &mut state, cancel: &Cancel::default() };
     assert_eq!([counter.tick(&mut cx), counter.tick(&mut cx)], [Term::small(0), Term::small(1)]);
     assert_eq!(counter.eval(&mut cx, &[]), None);
 }

@@ -15,7 +15,7 @@
 
 use super::decode::{Decoder, collection};
 use super::delta::Ascending;
-use super::encode::{Encoder, is_list};
+use super::encode::{ELEMENT_WORDS, Encoder, is_list};
 use super::node::{self, Head, Kind};
 use super::pairs::{Full, TooMany};
 use super::shape::{Part, Parts, Shape, Shapes};
@@ -715,11 +715,13 @@ impl Codec {
                 self.next.extend(pairs.iter().map(|&(_, count)| count));
             }
         } else if heap.layout(t) != Layout::Raw as u32 && is_list(sy, sym) {
-            for &element in heap.args(t) {
+            let elements = heap.args(t);
+            heap.demand(ELEMENT_WORDS * elements.len());
+            for &element in elements {
                 let word = self.encoder.word(store, &mut self.spares, heap, sy, element)?;
                 self.next.push(word);
             }
-            self.form.extend([Head::new(Kind::List, sym, sort).0, heap.args(t).len() as u32]);
+            self.form.extend([Head::new(Kind::List, sym, sort).0, elements.len() as u32]);
         } else {
             return Ok(false);
         }

@@ -31,6 +31,9 @@ enum Task {
     Leave(Term, u32),
 }
 
+/// About half the words that an element of a long list takes while the list is encoded (twice as many are asked for).
+pub const ELEMENT_WORDS: usize = 8;
+
 impl Encoder {
     /// Forgets the words of nodes from a place on.
     pub fn truncate(&mut self, len: usize) {
@@ -200,7 +203,9 @@ impl Encoder {
             }
             _ => {
                 debug_assert!(heap.sym(sy, t) < u32::MAX);
-                self.work.extend(heap.args(t).iter().rev().map(|&arg| Task::Enter(arg)));
+                let args = heap.args(t);
+                heap.demand(ELEMENT_WORDS * args.len());
+                self.work.extend(args.iter().rev().map(|&arg| Task::Enter(arg)));
             }
         }
         let n = self.work.len() - leave - 1;

@@ -247,7 +247,7 @@ impl Ready {
         let mut machine = Machine::new(setup.theory.clone(), setup.cancel.clone());
         machine.state = BuiltinState::new(setup.random_seed);
         if let Some(bytes) = setup.memory_max {
-            machine.memory_max = (bytes / 4).min(machine.memory_max);
+            machine.confine(bytes / 4);
         }
         let first = machine.heap.consts.len();
         for tree in setup.props.iter().chain([&setup.truth]) {

@@ -759,7 +759,7 @@ impl Team {
         let member = || {
             let mut machine = Machine::new(theory.clone(), limits.cancel.clone());
             if let Some(bytes) = limits.memory_max {
-                machine.memory_max = (bytes / 4 / limits.threads).min(machine.memory_max);
+                machine.confine(bytes / 4 / limits.threads);
             }
             let mut worker = Explorer::with(machine);
             worker.machine.share_trials(tried);

@@ -100,7 +100,7 @@ impl Compiled {
                 let mut machine = Machine::new(Arc::new(theory), cancel);
                 machine.state = BuiltinState::new(making.random_seed);
                 if let Some(bytes) = making.memory_max {
-                    machine.memory_max = (bytes / 4).min(machine.memory_max);
+                    machine.confine(bytes / 4);
                 }
                 machine
             };
@@ -231,7 +231,7 @@ fn decide(
     let mut facts: Vec<(usize, OpId)> = Vec::new();
     while !open.is_empty() {
         let (mut machine, shapes) = (make(facts.clone()), shapes(module));
-        machine.memory_max = machine.memory_max.min(DECIDING_WORDS);
+        machine.confine(DECIDING_WORDS);
         let count = facts.len();
         open.retain(|&(index, op)| {
             let mb = &module.memberships[index];

@@ -32,7 +32,7 @@ use rustc_hash::FxHashMap;
 use crate::base::{Cancel, Diagnostic, Exceeded, FileId, Interrupt, Name, Severity, SourceMap, Span};
 use crate::check::Counterexample;
 use crate::module::Modules;
-use crate::report::{Answer, Time};
+use crate::report::{self, Answer, Time};
 use crate::syntax::tree::{Command, CommandKind, Item};
 use crate::syntax::{Parser, Progress, TokenOrder, next_item};
 
@@ -81,7 +81,8 @@ pub trait Host {
 
 /// What is said of a `=>` condition that was being tried when the work stopped.
 fn lengthy(met: usize) -> String {
-    format!("has met {met} terms by `=>` in one state and was not at its end; it may have none")
+    let met = report::counted(met as u64, "term");
+    format!("has met {met} by `=>` in one state and was not at its end; it may have none")
 }
 
 /// What follows from an item.
@@ -324,11 +325,7 @@ impl Interpreter {
                 self.last = Last::Nothing;
                 self.compiled.clear();
                 match payload.downcast_ref() {
-                    Some(&Exceeded(what)) => {
-                        self.status.gave_up = true;
-                        let stopped = Diagnostic::new(Severity::Warning, "too-large", what, place);
-                        self.say(host, &stopped.label("stopped"));
-                    }
+                    Some(&Exceeded(what)) => self.say_too_large(host, place, what),
                     None => self.status.internal = true,
                 }
                 Flow::Next
@@ -344,10 +341,15 @@ impl Interpreter {
     ) -> Option<()> {
         let done = temporal::unless_exceeded(|| work(self, host));
         done.unwrap_or_else(|what| {
-            self.status.gave_up = true;
-            self.say(host, &Diagnostic::new(Severity::Warning, "too-large", what, None));
+            self.say_too_large(host, None, what);
             None
         })
+    }
+
+    fn say_too_large(&mut self, host: &mut dyn Host, place: Option<Span>, what: &'static str) {
+        self.status.gave_up = true;
+        let stopped = Diagnostic::new(Severity::Warning, "too-large", what, place);
+        self.say(host, &stopped.label("stopped"));
     }
 
     /// Executes one item.

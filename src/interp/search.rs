@@ -6,13 +6,13 @@ use super::command::since;
 use super::matching::{normal_statements, normalize, normalize_condition};
 use super::pace::Pace;
 use super::rewriting::bounds;
-use super::{Host, Interpreter, Last, LineSink};
-use crate::base::{Diagnostic, Interrupt, Name, Severity, Span};
+use super::{Host, Interpreter, Last, LineSink, temporal};
+use crate::base::{Diagnostic, Exceeded, Interrupt, Name, Severity, Span};
 use crate::builtin::BuiltinState;
 use crate::graph::{Arrow, Limits, Progress, Search, Watcher};
 use crate::mixfix::{self, Grammar, print_condition, print_rule};
 use crate::module::{Fragment, Module, Rule, StatementAttrs, unbound_in_query};
-use crate::report::{Answer, Coverage, Found, SearchReport, Time, progress_text};
+use crate::report::{self, Answer, Coverage, Found, SearchReport, Time, progress_text};
 use crate::rewrite::Machine;
 use crate::sorts::{Node, Tree, Var};
 use crate::syntax::tree::{Command, ModuleExpr, Token};
@@ -46,6 +46,24 @@ pub(super) struct Searching {
     rules: Vec<Rule>,
     /// For `rwl search`: what the report begins with.
     report: Option<SearchReport>,
+}
+
+/// Why a search ended early.
+#[derive(Clone, Copy)]
+enum Stop {
+    Interrupted(Interrupt),
+    TooLarge(&'static str),
+}
+
+impl Stop {
+    fn unless<T>(work: impl FnOnce() -> Result<T, Interrupt>) -> Result<T, Stop> {
+        let too_large = |what| match Exceeded(what) {
+            Exceeded::ROOM => Stop::Interrupted(Interrupt::Memory),
+            Exceeded::CANCELLED => Stop::Interrupted(Interrupt::Cancelled),
+            Exceeded(what) => Stop::TooLarge(what),
+        };
+        temporal::unless_exceeded(work).map_err(too_large)?.map_err(Stop::Interrupted)
+    }
 }
 
 impl Interpreter {
@@ -146,7 +164,7 @@ impl Interpreter {
         machine.state = BuiltinState::new(making.random_seed);
         machine.tracer = trace;
         if let Some(bytes) = making.memory_max {
-            machine.memory_max = (bytes / 4).min(machine.memory_max);
+            machine.confine(bytes / 4);
         }
         let subject = normalize_levels(&theory.symbols, &*theory.names, &subject);
         let pattern = normalize(&theory, &pattern);
@@ -180,9 +198,20 @@ impl Interpreter {
         };
         let start = host.time();
         let limits = self.search_limits(&module, machine.tracer.is_some());
-        let search = match Search::new(machine, limits, &subject, arrow, depth) {
+        let begin = || Search::new(machine, limits, &subject, arrow, depth);
+        let search = match Stop::unless(begin) {
             Ok(search) => search,
-            Err(interrupt) => return self.stopped_at(host, place, interrupt),
+            Err(stop) => {
+                let reason = Some(self.say_search_stopped(host, place, stop, report.is_some()));
+                if let Some(report) = report {
+                    let (threads, peak_memory) = (self.setup.threads, host.peak_memory());
+                    let time = since(start, host.time());
+                    let report =
+                        SearchReport { is_brief: true, reason, threads, peak_memory, time, ..report };
+                    host.answer(&Answer::SearchReport(Box::new(report)));
+                }
+                return;
+            }
         };
         let rules = normal_statements(&theory).rules;
         let mut vars = pattern.vars();
@@ -229,7 +258,7 @@ impl Interpreter {
         let end = limit.map(|limit| searching.count + limit);
         self.setup.cancel.note_lengthy(None);
         searching.search.watcher = host.progress_channel().map(|show| watcher(show, searching.search.len()));
-        let mut interrupted = None;
+        let mut stopped = None;
         let foresee = |host: &mut dyn Host, report: &Option<SearchReport>| {
             let reason = Some("the system had no more memory for rwl");
             let report =
@@ -238,7 +267,7 @@ impl Interpreter {
         };
         foresee(host, &searching.report);
         while end.is_none_or(|end| searching.count < end) {
-            match searching.search.next() {
+            match Stop::unless(|| searching.search.next()) {
                 Ok(Some(mut solution)) => {
                     searching.count += 1;
                     let place = |var| searching.vars.iter().position(|v| *v == var).unwrap_or(usize::MAX);
@@ -268,27 +297,53 @@ impl Interpreter {
                     searching.is_over = true;
                     break;
                 }
-                Err(interrupt) => {
-                    let can_resume = matches!(self.reason(interrupt), Interrupt::Cancelled | Interrupt::Time);
+                Err(stop) => {
+                    let can_resume = match stop {
+                        Stop::Interrupted(why) => {
+                            matches!(self.reason(why), Interrupt::Cancelled | Interrupt::Time)
+                        }
+                        Stop::TooLarge(_) => false,
+                    };
                     searching.is_over = !can_resume;
-                    interrupted = Some(interrupt);
+                    stopped = Some(stop);
                     break;
                 }
             }
         }
         searching.search.watcher = None;
         let effort = self.search_effort(&searching, since(start, host.time()));
-        if let Some(interrupt) = interrupted {
-            let reason = self.say_stopped(host, place, interrupt, true);
+        let mut reason = None;
+        if let Some(stop) = stopped {
+            let why = self.say_search_stopped(host, place, stop, true);
+            reason = Some(why);
             let (depth, is_reported) = (searching.search.depth(), searching.report.is_some());
-            host.answer(&Answer::Reached { effort, depth, reason, is_reported });
+            host.answer(&Answer::Reached { effort, depth, reason: why, is_reported });
         } else if searching.is_over {
             let (any, is_reported) = (searching.count > 0, searching.report.is_some());
             host.answer(&Answer::Searched { count: searching.count, any, effort, is_reported });
         }
-        self.report_search(host, &mut searching, interrupted, effort.time);
+        self.report_search(host, &mut searching, reason, effort.time);
         host.last_words(&[]);
-        self.last = Last::Searching(searching);
+        // What was given up in the middle of a step cannot be asked about.
+        let is_usable = !matches!(stopped, Some(Stop::TooLarge(_)));
+        self.last = if is_usable { Last::Searching(searching) } else { Last::Nothing };
+    }
+
+    /// Tells that a search was stopped; returns why.
+    fn say_search_stopped(
+        &mut self,
+        host: &mut dyn Host,
+        place: Option<Span>,
+        stop: Stop,
+        is_followed: bool,
+    ) -> &'static str {
+        match stop {
+            Stop::Interrupted(interrupt) => self.say_stopped(host, place, interrupt, is_followed),
+            Stop::TooLarge(what) => {
+                self.say_too_large(host, place, what);
+                what
+            }
+        }
     }
 
     fn search_effort(&self, searching: &Searching, time: Time) -> crate::report::Effort {
@@ -303,7 +358,7 @@ impl Interpreter {
         &mut self,
         host: &mut dyn Host,
         searching: &mut Searching,
-        interrupted: Option<Interrupt>,
+        reason: Option<&'static str>,
         time: Time,
     ) {
         let report = searching.report.take();
@@ -312,11 +367,12 @@ impl Interpreter {
         }
         let search = &searching.search;
         let module = &searching.module;
-        let is_exhaustive = searching.is_over && interrupted.is_none() && search.is_complete();
+        let is_exhaustive = searching.is_over && reason.is_none() && search.is_complete();
         let warnings = if is_exhaustive { unused_rules(module, search) } else { Vec::new() };
         let Some(mut report) = report else {
             if is_exhaustive && searching.arrow == Arrow::Final && search.finals() == 0 {
-                let message = format!("a rule applies to each of the {} states: none is final", search.len());
+                let states = report::all(search.len().into());
+                let message = format!("a rule applies to {states}: none is final");
                 self.say(host, &Diagnostic::new(Severity::Advisory, "no-final-states", message, None));
             }
             for mut warning in warnings {
@@ -350,7 +406,7 @@ impl Interpreter {
         report.is_exhaustive = is_exhaustive;
         report.threads = self.setup.threads;
         report.peak_memory = host.peak_memory();
-        report.reason = interrupted.map(|interrupt| self.reason(interrupt).text());
+        report.reason = reason;
         host.answer(&Answer::SearchReport(Box::new(report)));
         self.say_all(host, warnings);
     }

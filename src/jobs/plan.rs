@@ -10,7 +10,7 @@ use super::{JobsError, fail};
 use crate::check::layers::Layers;
 use crate::check::layers::apart::Pieces;
 use crate::interp::{CheckRequest, Host, Interpreter, Open, Planned};
-use crate::report::{Answer, CheckReport, ClaimReport};
+use crate::report::{Answer, CheckReport, ClaimReport, counted};
 
 /// Makes the directory of a plan, or says why it cannot be used.
 pub fn claim_directory(directory: &Path) -> Result<(), JobsError> {
@@ -103,8 +103,8 @@ fn summary(open: &Open) -> Answer {
     let name = report.name.as_ref().map_or_else(String::new, |name| format!("{name} = "));
     let mut text = format!("planned: {name}{}\n{}\n", report.formula, report.numbers());
     text.push_str(&report.layers_text());
-    let jobs = if pieces.len() == 1 { "job" } else { "jobs" };
-    text.push_str(&format!("{} {jobs} for the {pairs} pairs of the last boundary\n", pieces.len()));
+    let (jobs, pairs_text) = (counted(pieces.len() as u64, "job"), counted(pairs as u64, "pair"));
+    text.push_str(&format!("{jobs} for the {pairs_text} of the last boundary\n"));
     let mut json = report.json();
     for (key, value) in [("command", json!("plan")), ("jobs", json!(pieces.len())), ("pairs", json!(pairs))] {
         json[key] = value;

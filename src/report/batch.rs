@@ -122,7 +122,8 @@ impl ClaimReport {
         let mut out = format!("{verdict}  {}", self.name);
         if self.has_numbers() {
             let [_, states, time, _, memory] = self.numbers();
-            let _ = write!(out, ": {states} states, {time}, {memory}");
+            let thing = if states == "1" { "state" } else { "states" };
+            let _ = write!(out, ": {states} {thing}, {time}, {memory}");
         }
         if let Some(expected) = self.expected.filter(|expected| *expected != self.verdict) {
             let _ = write!(out, ", expected: {}", expected.text());

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::answer::Time;
+use super::counted;
 use super::run::{Paint, Run, WIDTH};
 
 /// What the check of one formula says.
@@ -203,8 +204,10 @@ impl CheckReport {
             let Layer { depth, spaces, states, counterexample_states, .. } = layer;
             let _ = writeln!(
                 out,
-                "layer: depth {depth}, {spaces} sub-state spaces, {states} states, \
-                 {counterexample_states} counterexample states"
+                "layer: depth {depth}, {}, {}, {}",
+                counted(*spaces, "sub-state space"),
+                counted(*states, "state"),
+                counted(*counterexample_states, "counterexample state")
             );
             for End { state, is_counterexample } in self.ends.get(at).into_iter().flatten() {
                 let _ = writeln!(out, "  {} {state}", if *is_counterexample { "*" } else { " " });
@@ -216,15 +219,18 @@ impl CheckReport {
     /// Where it was checked and what it took.
     pub fn numbers(&self) -> String {
         let states = match self.layers[..] {
-            [] => format!("{} states, {} transitions", self.states, self.transitions.unwrap_or_default()),
+            [] => {
+                let transitions = counted(self.transitions.unwrap_or_default(), "transition");
+                format!("{}, {transitions}", counted(self.states, "state"))
+            }
             // One state may be expanded in several sub-state spaces.
-            _ => format!("{} states expanded in layers '{}'", self.states, self.depths()),
+            _ => format!("{} expanded in layers '{}'", counted(self.states, "state"), self.depths()),
         };
         format!(
-            "in {} from {}: {states}, {} rewrites, {:.2}s, {} MB",
+            "in {} from {}: {states}, {}, {:.2}s, {} MB",
             self.module,
             self.init,
-            self.rewrites,
+            counted(self.rewrites, "rewrite"),
             self.time.real.as_secs_f64(),
             self.peak_memory >> 20
         )
@@ -424,7 +430,7 @@ unknown: inWs1 |-> inCs1
 reason: out of memory
 in TAS-CHECK from init: 15 states expanded in layers '2', 73 rewrites, 0.01s,
     8 MB
-layer: depth 2, 3 sub-state spaces, 6 states, 1 counterexample states
+layer: depth 2, 3 sub-state spaces, 6 states, 1 counterexample state
 ";
         assert_eq!(unknown.text(false), expected);
     }

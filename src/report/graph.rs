@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
 
+use super::counted;
 use crate::mixfix::{PrintOptions, print};
 use crate::sorts::{Node, Signature, Tree};
 
@@ -33,8 +34,8 @@ pub fn graph(sig: &Signature, tree: &Tree, options: &PrintOptions) -> String {
             work.extend(args.iter().rev().map(|&arg| number_at[arg]));
         }
     }
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let (symbols, nodes) = (count(tree.len(), "operator symbol"), count(order.len(), "node"));
+    let (symbols, nodes) =
+        (counted(tree.len() as u64, "operator symbol"), counted(order.len() as u64, "node"));
     let mut out = format!("Begin{{Graph Representation}}\n[Term has {symbols} while graph has {nodes}.]\n");
     for (index, &number) in order.iter().enumerate() {
         let at = place[number as usize];

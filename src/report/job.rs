@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer::Time;
 use super::checked::Verdict;
+use super::counted;
 use super::run::Paint;
 
 /// What one job of a plan came to.
@@ -47,10 +48,10 @@ impl JobReport {
         }
         let old = if self.is_old { "done before: " } else { "" };
         let numbers = format!(
-            "{old}{} states of the last boundary: {} states expanded, {} rewrites, {:.2}s, {} MB",
-            self.roots,
-            self.states,
-            self.rewrites,
+            "{old}{} of the last boundary: {} expanded, {}, {:.2}s, {} MB",
+            counted(self.roots, "state"),
+            counted(self.states, "state"),
+            counted(self.rewrites, "rewrite"),
             self.time.real.as_secs_f64(),
             self.peak_memory >> 20
         );

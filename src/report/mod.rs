@@ -26,5 +26,10 @@ pub use job::JobReport;
 pub use layers::{Analysis, Initialized};
 pub use message::render_diagnostic;
 pub use run::{Run, Step};
-pub use search::{Coverage, Found, SearchReport, check_progress, layers_progress, progress_text};
+pub use search::{Coverage, Found, SearchReport, all, check_progress, layers_progress, progress_text};
 pub use wrap::Wrapper;
+
+/// So many things, in words: `1 state`, `2 states`.
+pub fn counted(n: u64, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::counted;
 use super::timeline::{Change, changes};
 
 /// A run that violates a formula.
@@ -42,7 +43,7 @@ impl Run {
 
     /// How it goes, in words.
     pub fn summary(&self) -> String {
-        let count = |n: usize| if n == 1 { "1 step".to_owned() } else { format!("{n} steps") };
+        let count = |n: usize| counted(n as u64, "step");
         match self.back {
             None if self.steps.len() == 1 => "The first state violates it:".to_owned(),
             None => format!("A run of {} violates it, however it goes on:", count(self.steps.len() - 1)),
@@ -115,7 +116,9 @@ impl Run {
             let is_after_gap = left_out > 0;
             if is_after_gap {
                 let bar = if mark(at) == "| " { "|" } else { " " };
-                let note = format!("... {left_out} steps are left out; --full shows all");
+                let are = if left_out == 1 { "is" } else { "are" };
+                let note =
+                    format!("... {} {are} left out; --full shows all", counted(left_out as u64, "step"));
                 let _ = writeln!(lines.out, " {}  {}", paint.put("36", bar), paint.put("2", &note));
                 left_out = 0;
                 // What was before is not on the screen.

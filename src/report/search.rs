@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::answer::{Effort, Time, substitution_text};
+use super::counted;
 
 /// A state that matches the pattern.
 #[derive(Clone, Debug)]
@@ -42,13 +43,14 @@ impl Found {
 
 /// The line that shows how far a search is.
 pub fn progress_text(states: u64, rate: u64, explored: u64, depth: u64) -> String {
-    format!("{states} states, {rate}/s, {} to explore, depth {depth}", states - explored)
+    format!("{}, {rate}/s, {} to explore, depth {depth}", counted(states, "state"), states - explored)
 }
 
 /// The same for a check of formulas.
 pub fn check_progress(states: u64, transitions: u64, time: Duration) -> String {
     let rate = (states as f64 / time.as_secs_f64().max(0.001)) as u64;
-    format!("{states} states, {transitions} transitions, {rate} states/s")
+    let states = counted(states, "state");
+    format!("{states}, {}, {rate} states/s", counted(transitions, "transition"))
 }
 
 /// The same for a check in layers: so many sub-state spaces of all are done.
@@ -66,9 +68,15 @@ pub fn layers_progress(
         rest.map_or_else(String::new, |rest| format!(", about {:.0}s to go in it", rest.as_secs_f64()));
     let hits = if hits == 0 { String::new() } else { format!(", {hits} verified before") };
     format!(
-        "layer {layer} from depth {depth}: {done} of {spaces} sub-state spaces, {states} states, \
-         {rate} states/s{hits}{rest}"
+        "layer {layer} from depth {depth}: {done} of {}, {}, {rate} states/s{hits}{rest}",
+        counted(spaces as u64, "sub-state space"),
+        counted(states, "state")
     )
+}
+
+/// All states, by their number.
+pub fn all(states: u64) -> String {
+    if states == 1 { "the only state".to_owned() } else { format!("each of the {states} states") }
 }
 
 /// How often a rule was applied.
@@ -118,10 +126,11 @@ impl SearchReport {
     pub fn text(&self) -> String {
         let mut out = String::new();
         if self.finals == Some(0) && self.is_exhaustive {
-            let _ = writeln!(out, "\nNo final states: a rule applies to each of the {} states.", self.states);
+            let _ = writeln!(out, "\nNo final states: a rule applies to {}.", all(self.states));
         }
         if let (true, Some(max)) = (self.is_cut(), self.depth_max) {
-            let _ = writeln!(out, "\nStates that take more than {max} steps have not been explored.");
+            let steps = counted(max, "step");
+            let _ = writeln!(out, "\nStates that take more than {steps} have not been explored.");
         }
         if self.is_brief {
             return out;

@@ -7,6 +7,7 @@
 //! Here are the machine's state, what its users ask of it, and what is alive when the collector
 //! runs. The loops that execute code are `hot` and `run`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,11 +19,11 @@ use super::recent::Recent;
 use super::rules::{Activation, Exploration};
 use super::trace::{TraceEvent, Tracer};
 use super::vain::{Tried, Vain};
-use crate::base::{Cancel, Interrupt};
+use crate::base::{Cancel, Exceeded, Interrupt};
 use crate::builtin::BuiltinState;
 use crate::matching::Match;
 use crate::sorts::{SortId, Tree};
-use crate::term::{Heap, Symbols, Term};
+use crate::term::{Heap, Symbols, Term, WORDS_MAX};
 use crate::theory::code::{self, Op};
 use crate::theory::{NO_CODE, Theory};
 
@@ -124,7 +125,7 @@ impl Machine {
             sub: None,
             level: 0,
             stress: cfg!(debug_assertions) && std::env::var_os("RWL_STRESS").is_some(),
-            memory_max: (1 << 30) - (1 << 26),
+            memory_max: WORDS_MAX,
             floor: 0,
             yielded: Term::NONE,
             activations: Vec::new(),
@@ -144,6 +145,12 @@ impl Machine {
                 Some(decide::number_sorts(&theory, &machine.cancel, &machine.decided));
         }
         machine
+    }
+
+    /// Its heap may have no more than so many words.
+    pub fn confine(&mut self, words: usize) {
+        self.memory_max = self.memory_max.min(words);
+        self.heap.max = self.memory_max;
     }
 
     pub fn cancel(&self) -> &Cancel {
@@ -216,6 +223,16 @@ impl Machine {
         }
         self.count_decided();
         result.map(|()| value)
+    }
+
+    /// Runs code. A term for which there is no room ends it like any other lack of memory.
+    pub(super) fn run(&mut self, pc: u32, base: usize) -> Result<(), Interrupt> {
+        let run = AssertUnwindSafe(|| self.execute(pc, base));
+        catch_unwind(run).unwrap_or_else(|payload| match payload.downcast_ref() {
+            Some(&Exceeded::ROOM) => Err(Interrupt::Memory),
+            Some(&Exceeded::CANCELLED) => Err(Interrupt::Cancelled),
+            _ => resume_unwind(payload),
+        })
     }
 
     /// Counts the rewrites that the sorts of small naturals took.

@@ -81,14 +81,15 @@ impl Machine {
         self.frames.clear();
         self.frames.push(Frame { ret: self.theory.stubs.halt, base: 0 });
         self.stack[0] = t;
-        // Other interrupts show again at the caller's next call.
-        if let Err(Interrupt::Memory) = self.run(code, 0) {
-            Exceeded(ENDLESS).unwind();
-        }
+        let result = self.run(code, 0);
         self.frames.clear();
         self.active = 0;
         self.heap.limit = limit;
         std::mem::swap(&mut self.heap, heap);
+        // Other interrupts show again at the caller's next call.
+        if result == Err(Interrupt::Memory) {
+            Exceeded(ENDLESS).unwind();
+        }
         if let Some(tower) = self.tower(heap, t) {
             let sort = heap.sort(&self.theory.symbols, t);
             heap.tower_sorts.insert(tower, (sort, self.rewrites));

@@ -425,10 +425,11 @@ impl Machine {
             && *counter == sym as u32
         {
             self.tell(&TraceEvent::Counter(sym as u32));
-            let Machine { heap, state, .. } = self;
+            let Machine { heap, state, cancel, .. } = self;
             self.rewrites += 1;
             self.rule_rewrites += 1;
-            return Ok(Some((COUNTER_RULE, builtin.tick(&mut Cx { heap, sy: &theory.symbols, state }))));
+            let mut cx = Cx { heap, sy: &theory.symbols, state, cancel };
+            return Ok(Some((COUNTER_RULE, builtin.tick(&mut cx))));
         }
         if entries.is_empty() {
             return Ok(None);
@@ -553,7 +554,7 @@ impl Machine {
         let mut exploration = self.idle.pop().unwrap_or_else(|| {
             let mut machine = Machine::new(self.theory.clone(), self.cancel.clone());
             machine.depth = self.depth + 1;
-            machine.memory_max = self.memory_max;
+            machine.confine(self.memory_max);
             Box::new(Exploration {
                 machine,
                 steps: Steps::default(),

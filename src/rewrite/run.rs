@@ -15,7 +15,7 @@ use num_bigint::BigUint;
 
 impl Machine {
     /// Runs code until the frame below the one that was there at the start returns to `halt`.
-    pub(super) fn run(&mut self, start: u32, start_base: usize) -> Result<(), Interrupt> {
+    pub(super) fn execute(&mut self, start: u32, start_base: usize) -> Result<(), Interrupt> {
         let theory = self.theory_now();
         let sy = &theory.symbols;
         let words: &[u64] = &theory.code;
@@ -224,9 +224,9 @@ impl Machine {
                     // Other numbers, if the module lets results stand as they are.
                     let number = (word!(pc) >> 32) as usize;
                     if number != 0 && (x.is_node() || y.is_node() || x.is_small() && y.is_small()) {
-                        let Machine { heap, state, .. } = self;
+                        let Machine { heap, state, cancel, .. } = self;
                         let builtin = &theory.builtins[number - 1];
-                        if let Some(t) = builtin.eval_pair(&mut Cx { heap, sy, state }, x, y) {
+                        if let Some(t) = builtin.eval_pair(&mut Cx { heap, sy, state, cancel }, x, y) {
                             self.rewrites += 1;
                             set!(code::a(w), t);
                             pc = word!(pc) as u32 as usize;
@@ -492,9 +492,9 @@ impl Machine {
     fn builtin(&mut self, theory: &Theory, number: usize, args: usize, base: usize) -> Option<Term> {
         let sy = &theory.symbols;
         let builtin = &theory.builtins[number];
-        let Machine { heap, stack, state, .. } = self;
+        let Machine { heap, stack, state, cancel, .. } = self;
         let joined = stack[base];
-        let mut cx = Cx { heap, sy, state };
+        let mut cx = Cx { heap, sy, state, cancel };
         if args == 1 && is_binary(cx.heap, sy, joined) {
             let args = [cx.heap.arg(joined, 0), cx.heap.arg(joined, 1)];
             if theory.functions[cx.heap.sym(sy, joined) as usize].joined {
@@ -509,10 +509,10 @@ impl Machine {
 
     #[inline(always)]
     fn builtin_bag(&mut self, theory: &Theory, number: usize, base: usize) -> Option<Term> {
-        let Machine { heap, stack, state, .. } = self;
+        let Machine { heap, stack, state, cancel, .. } = self;
         let mut pairs = Vec::new();
         heap.bag_pairs(stack[base], &mut pairs);
-        theory.builtins[number].eval_bag(&mut Cx { heap, sy: &theory.symbols, state }, &pairs)
+        theory.builtins[number].eval_bag(&mut Cx { heap, sy: &theory.symbols, state, cancel }, &pairs)
     }
 
     /// An operator that a layer above computes; the result is as [`Machine::load`] gives it.

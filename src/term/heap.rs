@@ -12,6 +12,7 @@
 //! hold terms in local variables without care.
 
 use super::symbols::Symbols;
+use crate::base::Exceeded;
 use crate::sorts::{SortId, SortIx};
 
 /// A term: an immediate (small natural, constant) or a reference to a node.
@@ -147,6 +148,8 @@ pub struct Heap {
     pub consts: Vec<Term>,
     /// Collect when the heap has grown past this many words.
     pub limit: usize,
+    /// Long nodes that do not fit into this many words are not made.
+    pub max: usize,
     /// How often it was collected: terms held outside are valid as long as this does not change.
     pub collections: u64,
     /// A space that the next collection may copy to; its contents mean nothing.
@@ -165,6 +168,10 @@ pub struct Heap {
 }
 
 const LIMIT_MIN: usize = 1 << 20;
+/// References have 30 bits; what is made between two looks is far less than the rest.
+pub const WORDS_MAX: usize = (1 << 30) - (1 << 26);
+/// Nodes from this many words on are long.
+const LONG: usize = 1 << 16;
 /// Words beyond the limit that are usually enough until the next chance to collect.
 const ROOM: usize = 1 << 12;
 /// Spaces up to this many words are kept for the next collection: new pages are not free.
@@ -173,7 +180,7 @@ const SPARE_MAX: usize = 1 << 25;
 impl Heap {
     pub fn new() -> Heap {
         // Word 0 is never a node, so that `Term(0)` is never valid.
-        Heap { words: vec![Term(0)], limit: LIMIT_MIN, ..Heap::default() }
+        Heap { words: vec![Term(0)], limit: LIMIT_MIN, max: WORDS_MAX, ..Heap::default() }
     }
 
     /// Words in use.
@@ -197,9 +204,18 @@ impl Heap {
         self.words.len() > self.limit
     }
 
-    /// Has the heap outgrown what 30-bit references can address?
-    pub fn is_exhausted(&self) -> bool {
-        self.words.len() > (1 << 30) - (1 << 26)
+    /// Is there room for a node of so many words, and for its copy when garbage is collected?
+    pub(super) fn fits(&self, words: usize) -> bool {
+        self.words.len().saturating_add(words.saturating_mul(2)) <= self.max
+    }
+
+    /// Ends the work if a long node does not fit. Those that are short are not asked: the next collection
+    /// sees what they took.
+    #[inline]
+    pub fn demand(&self, words: usize) {
+        if words > LONG && !self.fits(words) {
+            Exceeded::ROOM.unwind();
+        }
     }
 
     #[inline(always)]
@@ -493,6 +509,7 @@ impl Heap {
         room: usize,
         fill: impl FnOnce(&[u32], &mut [u32]),
     ) -> Term {
+        self.demand(room);
         let at = self.words.len();
         self.words.resize(at + 2 + room, Term(0));
         let (old, new) = self.words.split_at_mut(at);
@@ -625,7 +642,9 @@ impl Heap {
         self.last_division = None;
         self.collections += 1;
         self.tower_sorts.clear();
-        self.limit = (live * 5).min(SPARE_MAX).max(live * 3).max(LIMIT_MIN);
+        // Both spaces together are to fit, but if little is free it does not pay to collect ever again.
+        let room = self.max.saturating_sub(live).max(live + live / 4);
+        self.limit = (live * 5).min(SPARE_MAX).max(live * 3).min(room).max(LIMIT_MIN);
         self.words = space.old;
         self.words.clear();
         let needed = self.limit + ROOM;
@@ -887,6 +906,27 @@ mod tests {
             assert_eq!((len(&heap, kept), heap.len(), heap.words.as_ptr()), (100_000, 300_001, space));
             assert_eq!(heap.spare.len(), 300_001);
         }
+    }
+
+    #[test]
+    fn long_nodes_that_do_not_fit_are_not_made() {
+        let mut heap = Heap { words: vec![Term(0)], max: 1 << 20, ..Heap::default() };
+        let text = heap.alloc_bytes(7, 0, &[b'a'; 1 << 20]);
+        assert_eq!(heap.bytes(text).len(), 1 << 20);
+        let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            heap.alloc_bytes(7, 0, &[b'a'; 1 << 21]);
+        }));
+        let why = refused.expect_err("it and its copy would not fit");
+        assert_eq!(why.downcast_ref(), Some(&Exceeded::ROOM));
+    }
+
+    /// What is made before the next collection, and what is alive then, are to fit together.
+    #[test]
+    fn garbage_is_collected_before_there_is_no_room() {
+        let mut heap = Heap { words: vec![Term(0)], max: 8 << 20, ..Heap::default() };
+        let mut kept = list(&mut heap, 1 << 20);
+        heap.collect(|visit| visit(&mut kept));
+        assert_eq!((heap.len(), heap.limit), ((3 << 20) + 1, (5 << 20) - 1));
     }
 
     #[test]

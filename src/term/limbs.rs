@@ -4,11 +4,14 @@
 //! These are the linear operations, schoolbook multiplication of short numbers, Lehmer's
 //! greatest common divisor (Knuth 4.5.2, Algorithm L) and Montgomery exponentiation
 //! ("Modular multiplication without trial division", 1985). Long products and quotients are
-//! left to `num-bigint`.
+//! left to [`super::large`].
 
 use std::cmp::Ordering;
 
 use num_bigint::BigUint;
+
+use super::large;
+use crate::base::Cancel;
 
 #[inline(always)]
 fn pair(words: &[u32]) -> u64 {
@@ -372,17 +375,18 @@ pub fn gcd_words(mut a: u64, mut b: u64) -> u64 {
 
 /// The greatest common divisor, by Lehmer's algorithm: quotients are guessed from the leading
 /// 64 bits, and the guesses of many steps are applied to the whole numbers at once.
-pub fn gcd(a: &BigUint, b: &BigUint) -> BigUint {
+pub fn gcd(a: &BigUint, b: &BigUint, cancel: &Cancel) -> BigUint {
     let (mut a, mut b) =
         if a >= b { (a.to_u64_digits(), b.to_u64_digits()) } else { (b.to_u64_digits(), a.to_u64_digits()) };
     while b.len() > 1 {
+        large::look(cancel);
         if a.len() - b.len() > 1 {
-            (a, b) = divide_step(a, b);
+            (a, b) = divide_step(a, b, cancel);
             continue;
         }
         let (s, t, u, v) = lehmer_steps(&a, &b);
         if t == 0 {
-            (a, b) = divide_step(a, b);
+            (a, b) = divide_step(a, b, cancel);
             continue;
         }
         apply(&mut a, &mut b, [s, t, u, v]);
@@ -402,8 +406,8 @@ fn from_u64(words: &[u64]) -> BigUint {
     BigUint::new(words.iter().flat_map(|&w| [w as u32, (w >> 32) as u32]).collect())
 }
 
-fn divide_step(a: Vec<u64>, b: Vec<u64>) -> (Vec<u64>, Vec<u64>) {
-    let rest = from_u64(&a) % from_u64(&b);
+fn divide_step(a: Vec<u64>, b: Vec<u64>, cancel: &Cancel) -> (Vec<u64>, Vec<u64>) {
+    let (_, rest) = large::divide(&from_u64(&a), &from_u64(&b), cancel);
     (b, rest.to_u64_digits())
 }
 
@@ -728,7 +732,7 @@ mod tests {
             for y in &numbers {
                 let b = y.to_u32_digits();
                 assert_eq!(compare(&a, &b), x.cmp(y));
-                assert_eq!(gcd(x, y), x.gcd(y));
+                assert_eq!(gcd(x, y, &Cancel::default()), x.gcd(y));
                 if a.len() >= b.len() {
                     let mut out = vec![0; a.len() + 1];
                     add(&a, &b, &mut out);
@@ -772,7 +776,7 @@ mod tests {
         let numbers = numbers();
         for triple in numbers.windows(3) {
             let (x, y) = (&triple[0] * &triple[2], &triple[1] * &triple[2]);
-            assert_eq!(gcd(&x, &y), x.gcd(&y));
+            assert_eq!(gcd(&x, &y, &Cancel::default()), x.gcd(&y));
         }
         for (a, b) in [(0, 0), (0, 5), (12, 18), (u64::MAX, 3), (1 << 63, 1 << 40)] {
             assert_eq!(gcd_words(a, b), a.gcd(&b));

@@ -6,6 +6,7 @@ mod convert;
 mod decided;
 mod edit;
 mod heap;
+pub mod large;
 pub mod limbs;
 mod normal;
 mod number;
@@ -17,8 +18,8 @@ mod symbols;
 pub use convert::VarOrder;
 pub use decided::NumberSorts;
 pub use heap::{
-    Heap, Layout, SMALL_MAX, SORTS_MAX, SYMS_MAX, Term, VAR_SYM, header, header_layout, header_sort,
-    header_sym,
+    Heap, Layout, SMALL_MAX, SORTS_MAX, SYMS_MAX, Term, VAR_SYM, WORDS_MAX, header, header_layout,
+    header_sort, header_sym,
 };
 pub use normal::{normalize, normalize_levels, sort_of_tree};
 pub use number::{Int, Magnitude};

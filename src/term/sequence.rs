@@ -93,8 +93,12 @@ impl Heap {
         }
         // Leave more room where it grows.
         let total = n + m;
-        let (front, back) = if m <= n { (total / 8, total) } else { (total, total / 8) };
+        let (mut front, mut back) = if m <= n { (total / 8, total) } else { (total, total / 8) };
+        if !self.fits(front + total + back) {
+            (front, back) = if m <= n { (0, total / 8) } else { (total / 8, 0) };
+        }
         let capacity = front + total + back;
+        self.demand(capacity);
         let buffer = self.words.len();
         self.words.extend([
             Term(header(sym, Layout::Buffer as u32, 0)),
@@ -124,6 +128,7 @@ impl Heap {
             return Term::node(at);
         }
         let n = elements.len();
+        self.demand(n);
         let buffer = self.words.len();
         self.words.extend([
             Term(header(sym, Layout::Buffer as u32, 0)),

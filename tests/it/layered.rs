@@ -115,7 +115,7 @@ fn a_violation_is_shown_from_the_start() {
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1));
     assert!(said.starts_with("violated: lofree"), "{said}");
-    for line in ["layer: depth 4, 4 sub-state spaces, 2 states, 1 counterexample states", "flaw", "start"] {
+    for line in ["layer: depth 4, 4 sub-state spaces, 2 states, 1 counterexample state", "flaw", "start"] {
         assert!(said.contains(line), "{said}");
     }
 }

@@ -323,3 +323,70 @@ fn a_condition_that_needs_itself_is_named() {
     assert!(errors.contains("the condition of this rule needs itself again and again"), "{errors}");
     assert!(errors.contains("crl [down]") && !errors.contains("[fine]"), "{errors}");
 }
+
+/// Lists that double: each step takes as much as all before it.
+#[test]
+fn lists_that_double_keep_to_the_memory_limit() {
+    let spec = Spec::new(
+        "doubling",
+        "mod DOUBLING is sorts E L S . subsort E < L . ops a b : -> E . op nil : -> L .
+  op __ : L L -> L [assoc id: nil] . op f : L -> L . op <_> : L -> S . var X : L .
+  eq f(X) = f(X X) . crl < X > => < X a > if f(X) = nil .
+  op [_] : L -> S . rl [ X ] => [ X X ] . endm\n",
+    );
+    // In an equation, in a condition, and from state to state.
+    for init in ["< f(a b) >", "< a b >", "[ a b ]"] {
+        let args = ["--init", init, "--pattern", "< b >", "--memory", "300M", "--time", "50"];
+        let (code, report) = spec.json(&args);
+        assert_eq!((code, &report["verdict"]), (3, &"unknown".into()));
+        assert_eq!(report["reason"], "the memory limit was reached");
+        assert!(report["peak_memory_bytes"].as_u64().is_some_and(|bytes| bytes < 400 << 20), "{report}");
+    }
+}
+
+/// In the initial state, and later.
+#[test]
+fn a_search_that_meets_something_too_large_says_so_in_json() {
+    let spec = Spec::new(
+        "too-large",
+        "mod BAGS is sorts Bag S . op a : -> Bag . op __ : Bag Bag -> Bag [assoc comm] . op full : Bag -> Bag .
+  var B : Bag . eq full(B) = full(B B) . op <_> : Bag -> S . rl < a > => < a a > .
+  rl < a a > => < full(a) > . endm\n",
+    );
+    for (init, states) in [("< full(a) >", 0), ("< a >", 2)] {
+        let (code, report) = spec.json(&["--init", init, "--pattern", "< a a a >"]);
+        assert_eq!((code, &report["verdict"]), (3, &"unknown".into()));
+        assert!(report["reason"].as_str().is_some_and(|why| why.contains("in a multiset")), "{report}");
+        assert_eq!(report["states"], states);
+    }
+}
+
+/// One multiplication would take minutes, or all memory.
+#[test]
+fn long_numbers_keep_to_the_limits() {
+    let spec = Spec::new(
+        "long-numbers",
+        "mod LONG is protecting NAT . sort S . op n : Nat -> S . var N : Nat . rl n(N) => n(0) . endm\n",
+    );
+    for (number, limits, reason) in [
+        ("(3 ^ 1000000) ^ 1000", ["--time", "1"], "the time limit was reached"),
+        (
+            "(3 ^ 1000000) quo 7 + modExp(3 ^ 99999, 7 ^ 99999, 5 ^ 99999)",
+            ["--time", "1"],
+            "the time limit was reached",
+        ),
+        ("(1 << 1000000) ^ 4000", ["--memory", "60M"], "the memory limit was reached"),
+        (
+            "(1 << 1000000) ^ 2000 * (1 << 1000000) ^ 2000",
+            ["--memory", "60M"],
+            "the memory limit was reached",
+        ),
+    ] {
+        let start = std::time::Instant::now();
+        let init = format!("n({number})");
+        let (code, report) = spec.json(&[&["--init", &init, "--pattern", "n(0)"], &limits[..]].concat());
+        assert_eq!((code, &report["reason"]), (3, &reason.into()), "{number}");
+        assert!(start.elapsed().as_secs() < 20, "{number}");
+        assert!(report["peak_memory_bytes"].as_u64().is_some_and(|bytes| bytes < 120 << 20), "{report}");
+    }
+}
