@@ -98,6 +98,12 @@ impl Compiler<'_, '_> {
             let node = match self.spec.sy.class(sym) {
                 Class::Iter => {
                     let resort = self.spec.shapes.has_memberships(OpId(sym));
+                    let diagram = &self.spec.sy.info[sym as usize].diagram;
+                    let count = self.spec.sig.sorts.kind(kind).sorts.len() as SortIx;
+                    if !resort && !(0..count).any(|inner| var.sorts.contains(diagram.sort([inner]))) {
+                        // No application has the sort, however many there are.
+                        continue;
+                    }
                     Node::Iter(Box::new(Iter { sym, count: Int::Small(0), inner, resort }))
                 }
                 Class::AssocComm => {
