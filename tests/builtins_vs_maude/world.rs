@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rwl::base::{Name, Span, literal};
+use rwl::base::{Cancel, Name, Span, literal};
 use rwl::builtin::{Builtin, BuiltinState, Cx};
 use rwl::sorts::{
     Axioms, Hooks, KindId, Node, OpDecl, OpId, Operator, Signature, SortId, SortPoset, Special, Tree,
@@ -183,7 +183,8 @@ impl World {
         };
         let id = *self.sig.named(Name::new(op)).iter().find(fits).expect("an operator for these arguments");
         let builtin = Builtin::new(&self.sig, &self.sy, id).expect("a built-in");
-        let mut cx = Cx { heap: &mut self.heap, sy: &self.sy, state: &mut self.state };
+        let cancel = Cancel::default();
+        let mut cx = Cx { heap: &mut self.heap, sy: &self.sy, state: &mut self.state, cancel: &cancel };
         let first = if self.sy.class(id.0) == Class::AssocComm {
             let mut pairs: Vec<(Term, u32)> = args.iter().map(|&t| (t, 1)).collect();
             cx.heap.normalize_pairs(cx.sy, &mut pairs);
@@ -209,7 +210,7 @@ impl World {
         {
             let top = OpId(self.heap.sym(&self.sy, result));
             let args = self.heap.args(result).to_vec();
-            let mut cx = Cx { heap: &mut self.heap, sy: &self.sy, state: &mut self.state };
+            let mut cx = Cx { heap: &mut self.heap, sy: &self.sy, state: &mut self.state, cancel: &cancel };
             let next = Builtin::new(&self.sig, &self.sy, top).and_then(|b| b.eval(&mut cx, &args));
             let Some(next) = next else { break };
             result = next;
