@@ -82,8 +82,7 @@ impl Heap {
                 let (sort, name) = (vars.sort_order(var.sort), vars.name_order(var.name));
                 self.variable(sort, name, *var, vars.sort_index(var.sort))
             }
-            Node::App { op, arity: 0 } if op.0 == sy.numbers.zero => Term::small(0),
-            Node::App { op, arity: 0 } => Term::constant(op.0),
+            Node::App { op, arity: 0 } => sy.constant(op.0),
             Node::Str { text, .. } => self.string(sy, text),
             Node::Qid { name, .. } => self.qid(sy, *name),
             Node::Float { bits, .. } => self.float(sy, f64::from_bits(*bits)),

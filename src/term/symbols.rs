@@ -1,6 +1,7 @@
 //! What the value layer knows of each operator: its axioms, its place in the term order, and
 //! how to compute least sorts.
 
+use super::heap::Term;
 use super::limbs::remainder_word;
 use crate::base::Name;
 use crate::sorts::{IdentitySide, KindId, OpId, Signature, SortDiagram, SortId, SortIx, Tree};
@@ -202,6 +203,11 @@ impl Symbols {
     #[inline(always)]
     pub fn class(&self, sym: u32) -> Class {
         self.info.get(sym as usize).map_or(Class::Free, |i| i.class)
+    }
+
+    /// The term that is a constant alone: zero is a number.
+    pub fn constant(&self, sym: u32) -> Term {
+        if sym == self.numbers.zero { Term::small(0) } else { Term::constant(sym) }
     }
 
     /// The number that stands for variables of a sort's kind, after those of the operators.

@@ -5,7 +5,7 @@
 
 use crate::module::Fragment;
 use crate::sorts::{Node, OpId, SortId, Tree, Var};
-use crate::term::{Class, Symbols, Term};
+use crate::term::{Class, Symbols};
 
 use super::TraceStep;
 use super::code::{Label, Op, Reg, inst, inst3};
@@ -410,9 +410,7 @@ impl Compiler<'_> {
         let slot = leaf.path.take(arity.max(1));
         frame.note(leaf.path.top);
         if arity == 0 {
-            let is_zero = op.0 == self.sy.numbers.zero;
-            let constant = if is_zero { Term::small(0) } else { Term::constant(op.0) };
-            self.asm.emit(inst(Op::LoadImm, 0, slot, constant.0));
+            self.asm.emit(inst(Op::LoadImm, 0, slot, self.sy.constant(op.0).0));
         } else {
             for i in 0..arity {
                 self.asm.emit(inst3(Op::Move, 0, slot + i as Reg, i as Reg, 0));

@@ -7,7 +7,7 @@
 
 use crate::builtin::Special;
 use crate::sorts::{Node, OpId, Tree};
-use crate::term::{Class, Heap, Term};
+use crate::term::{Class, Heap};
 
 use super::code::{Op, Reg, inst, inst3, op};
 use super::compile::{Compiler, is_joined, is_leaf};
@@ -304,9 +304,7 @@ impl Compiler<'_> {
     fn build_and_return(&mut self, op: OpId, path: &Path, frame: &mut Frame) {
         let arity = path.args;
         if arity == 0 {
-            let is_zero = op.0 == self.sy.numbers.zero;
-            let constant = if is_zero { Term::small(0) } else { Term::constant(op.0) };
-            self.asm.emit(inst(Op::LoadImm, 0, 0, constant.0));
+            self.asm.emit(inst(Op::LoadImm, 0, 0, self.sy.constant(op.0).0));
             let steps = self.constant_memberships.get(&op).cloned().unwrap_or_default();
             if !steps.is_empty() {
                 // Not again inside their own conditions: Maude would not come to an end there.
